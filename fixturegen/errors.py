@@ -1,0 +1,69 @@
+"""One family of exceptions, each with its exit code.
+
+A message says what happened, where, and what to do next. Only `cli` turns one into text.
+"""
+
+
+class FixturegenError(Exception):
+    """Base of every error that a user can meet.
+
+    what: one line, what happened and where; hint: what to do next, empty if there is nothing.
+    """
+
+    exit_code = 70
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  {self.hint}" if self.hint else self.what
+
+
+class CheckError(FixturegenError):
+    """A check found drift, a file cannot be read as what it claims to be, a claim does not hold."""
+
+    exit_code = 1
+
+
+class UsageError(FixturegenError):
+    """The command line asks for something that does not exist or makes no sense."""
+
+    exit_code = 2
+
+
+class SpecError(FixturegenError):
+    """A fixture.toml, a template or an expression is wrong."""
+
+    exit_code = 3
+
+
+class BuildError(FixturegenError):
+    """A compiler or cargo failed, or what it made is not what the fixture asked for."""
+
+    exit_code = 4
+
+
+class ProgramError(FixturegenError):
+    """A measured program failed, hung, or printed something no pattern knows."""
+
+    exit_code = 5
+
+
+class ToolMissingError(FixturegenError):
+    """A tool that cannot be done without is not installed."""
+
+    exit_code = 6
+
+
+class LockedError(FixturegenError):
+    """Another run in this project holds the lock."""
+
+    exit_code = 7
+
+
+class InterruptedRunError(FixturegenError):
+    """The user or the system stopped the run; what was measured is kept."""
+
+    exit_code = 130

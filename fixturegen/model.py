@@ -1,0 +1,182 @@
+"""The words of the project as frozen values. No I/O, no clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+Value = int | float | str | bool
+Kind = Literal["time", "count"]
+Order = Literal["shuffled", "fixed"]
+Status = Literal["ok", "exit", "signal", "timeout", "flood", "unstarted", "unread"]
+
+SYSTEM = "system"
+
+
+def path_part(name: str) -> str:
+    """Return `name` as one part of a path: every run of other characters becomes `_`."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What a build adds to one language's compiler command lines."""
+
+    cflags: tuple[str, ...] = ()
+    ldflags: tuple[str, ...] = ()
+    rustflags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A named set of flags; `flags` has one entry for each language that has this build."""
+
+    name: str
+    flags: dict[str, Flags]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a program is started: arguments, environment, conditions."""
+
+    name: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    aslr: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number per sample: `value` is an expression over the lines of a sample."""
+
+    name: str
+    value: str
+    unit: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A small source in one or more languages, with its builds, modes, lines and metrics."""
+
+    name: str
+    languages: tuple[str, ...]
+    rounds: int
+    timeout_s: float
+    builds: tuple[Build, ...]
+    modes: tuple[Mode, ...]
+    lines: dict[str, str]
+    metrics: tuple[Metric, ...]
+    order: Order = "shuffled"
+    cpus: int | Literal["all"] = 1
+    output: Literal["keep", "discard"] = "keep"
+    output_limit: int = 16 * 1024 * 1024
+    declares_builds: bool = False
+    kernel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of the article with the expression that must hold on a run."""
+
+    text: str
+    holds: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """One folder in templates/: everything that its fixture.toml says."""
+
+    name: str
+    title: str
+    params: dict[str, Value]
+    shared: tuple[str, ...]
+    programs: tuple[Program, ...]
+    claims: tuple[Claim, ...]
+
+    def program(self, name: str) -> Program:
+        """Return the program called `name`; KeyError if there is none."""
+        for program in self.programs:
+            if program.name == name:
+                return program
+        raise KeyError(name)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Every language that some program is written in, in order of appearance."""
+        return tuple(dict.fromkeys(lang for p in self.programs for lang in p.languages))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """Program x language x build x mode: what a row of a table is about.
+
+    `build` is "default" for a program that declares none; it stands in `path` only if it does.
+    """
+
+    program: str
+    language: str
+    build: str
+    mode: str
+    shows_build: bool = False
+
+    @property
+    def path(self) -> str:
+        """The case's name in expressions and tables: `program.language[.build].mode`."""
+        names = [self.program, self.language, *([self.build] if self.shows_build else []), self.mode]
+        return ".".join(path_part(name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
+
+    wall_ns: int = 0
+    user_us: int = 0
+    system_us: int = 0
+    maxrss_kb: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+    block_input: int = 0
+    block_output: int = 0
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one fresh process gave.
+
+    `lines` maps a line's name to its columns, each a list with one entry per printed line, an
+    integer or the exact decimal text. `after` is the path of the case that ran before it, empty
+    for the first of a run. `status` is "ok" for a sample that may enter a statistic; else `detail` says why.
+    `leftovers` counts processes that outlived it and were killed; `rcu` the kernel's RCU
+    callbacks batches on its CPU in its window (-1: not recorded).
+    """
+
+    case: str
+    round: int
+    position: int
+    after: str
+    status: Status
+    detail: str
+    usage: Usage
+    lines: dict[str, dict[str, list[int | str]]]
+    leftovers: int = 0
+    rcu: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """What a build made. `commands` are the exact command lines; `path` is relative to the project."""
+
+    program: str
+    language: str
+    build: str
+    path: str
+    sha256: str
+    build_id: str
+    commands: tuple[tuple[str, ...], ...]

@@ -63,6 +63,12 @@ class LockedError(FixturegenError):
     exit_code = 7
 
 
+class FileError(FixturegenError):
+    """The system refused a file operation: a full disk, a read-only folder (EX_IOERR)."""
+
+    exit_code = 74
+
+
 class InterruptedRunError(FixturegenError):
     """The user or the system stopped the run; what was measured is kept."""
 

@@ -56,6 +56,7 @@ class Metric:
     value: str
     unit: str
     kind: Kind
+    modes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,31 @@ class Program:
     output_limit: int = 16 * 1024 * 1024
     declares_builds: bool = False
     kernel: str = ""
+    symbols: tuple[str, ...] = ()
+
+    def cases(self) -> list[Case]:
+        """Return every case in the order of declaration: languages, then builds, then modes."""
+        return [
+            Case(self.name, language, build.name, mode.name, self.declares_builds)
+            for language in self.languages
+            for build in self.builds
+            if language in build.flags
+            for mode in self.modes
+            if (not mode.languages or language in mode.languages)
+            and (not mode.builds or build.name in mode.builds)
+        ]
+
+    def metrics_of(self, mode: str) -> list[Metric]:
+        """Return the metrics that a sample of `mode` gives."""
+        return [metric for metric in self.metrics if not metric.modes or mode in metric.modes]
+
+    def mode(self, name: str) -> Mode:
+        """Return the mode called `name`; StopIteration if there is none."""
+        return next(mode for mode in self.modes if mode.name == name)
+
+    def build(self, name: str) -> Build:
+        """Return the build called `name`; StopIteration if there is none."""
+        return next(build for build in self.builds if build.name == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +130,10 @@ class Fixture:
                 return program
         raise KeyError(name)
 
+    def cases(self) -> list[Case]:
+        """Return the cases of all programs, in the order of declaration."""
+        return [case for program in self.programs for case in program.cases()]
+
     @property
     def languages(self) -> tuple[str, ...]:
         """Every language that some program is written in, in order of appearance."""
@@ -126,7 +156,12 @@ class Case:
     @property
     def path(self) -> str:
         """The case's name in expressions and tables: `program.language[.build].mode`."""
-        names = [self.program, self.language, *([self.build] if self.shows_build else []), self.mode]
+        names = [
+            self.program,
+            self.language,
+            *([self.build] if self.shows_build else []),
+            self.mode,
+        ]
         return ".".join(path_part(name) for name in names)
 
 

@@ -1,0 +1,263 @@
+"""Runs the languages' plans, skips what is up to date, and records what each binary is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fixturegen import errors, files, process, render
+from fixturegen.languages import LANGUAGES, Plan
+from fixturegen.model import Build, Fixture, Program, Value, path_part
+from fixturegen.project import Project
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One binary to make: `key` changes with everything that could change the binary."""
+
+    program: Program
+    language: str
+    build: Build
+    plan: Plan
+    target: Path
+    key: str
+
+    @property
+    def name(self) -> str:
+        """The binary's name: `program-language-build`."""
+        return self.target.name
+
+
+@dataclass(slots=True)
+class Built:
+    """Every binary of a fixture: name as in arguments (`first_run.rust`) to what it is.
+
+    toolchain: language to the first lines its tools print; missing: language to the reason why
+    it was left out; made: how many binaries were compiled rather than up to date.
+    """
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    toolchain: dict[str, list[str]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    made: int = 0
+
+
+def work_folder(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> Path:
+    """Return where a fixture's binaries go: changed parameters have a folder of their own."""
+    if dict(params) == fixture.params:
+        return project.build / fixture.name
+    text = json.dumps([fixture.name, sorted(params.items())])
+    return project.build / "src" / hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def source_root(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> Path:
+    """Return the folder that holds `c/<fixture>`: the project, or one for changed parameters."""
+    declared = dict(params) == fixture.params
+    return project.root if declared else work_folder(project, fixture, params)
+
+
+def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the languages that can be built here, and for each other one the reason.
+
+    Raises errors.ToolMissingError for C: without a C compiler there is no launcher either.
+    """
+    languages, missing = [], {}
+    for name in wanted:
+        absent = [(t, p) for t, p in LANGUAGES[name].tools if process.find(t) is None]
+        if not absent:
+            languages.append(name)
+            continue
+        tool, package = absent[0]
+        if name == "c":
+            raise errors.ToolMissingError(
+                f"no C compiler: {tool!r} is not on PATH", f"apt-get install {package}"
+            )
+        missing[name] = f"{LANGUAGES[name].label} left out: {tool} is not on PATH"
+    return languages, missing
+
+
+def make(
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    wanted: Sequence[str],
+    report: Report = lambda text: None,
+) -> Built:
+    """Render, compile what is not up to date, and return every binary.
+
+    report is told one line a compiled binary. Raises errors.BuildError and ToolMissingError.
+    """
+    languages, missing = available(fixture, wanted)
+    root = source_root(project, fixture, params)
+    texts = render.fixture_files(project, fixture, params, languages)
+    for path, text in texts.items():
+        files.write(root / path, text)
+    work = work_folder(project, fixture, params)
+    built = Built(missing=missing)
+    for name in languages:
+        built.toolchain[name] = _toolchain(name, root / name / fixture.name)
+    jobs = _jobs(fixture, languages, texts, work, built.toolchain)
+    state = _read_state(work / "state.json")
+    stale = [job for job in jobs if not _up_to_date(job, state)]
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            tasks = [(job, pool.submit(_compile, job, root, fixture, project)) for job in stale]
+            for job, task in tasks:
+                state[job.name] = {"key": job.key, **task.result()}
+                built.made += 1
+                report(f"built {job.name}")
+    finally:
+        if stale:
+            files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
+    for job in jobs:
+        built.paths[_argument_name(job)] = job.target
+        built.facts[_argument_name(job)] = {k: v for k, v in state[job.name].items() if k != "key"}
+    return built
+
+
+def _argument_name(job: Job) -> str:
+    middle = f".{path_part(job.build.name)}" if job.program.declares_builds else ""
+    return f"{job.program.name}.{job.language}{middle}"
+
+
+def _toolchain(language: str, cwd: Path) -> list[str]:
+    """Return what the tools call themselves; asked in the source folder, where overrides apply."""
+    lines = []
+    for argv in LANGUAGES[language].identity():
+        done = process.run(argv, cwd=cwd)
+        if done.code == 0 and done.stdout.strip():
+            lines.append(done.stdout.strip().splitlines()[0])
+            lines += [x for x in done.stdout.splitlines() if x.startswith(("host:", "LLVM"))]
+    return lines
+
+
+def _jobs(
+    fixture: Fixture,
+    languages: Sequence[str],
+    texts: Mapping[str, str],
+    work: Path,
+    toolchain: Mapping[str, list[str]],
+) -> list[Job]:
+    jobs = []
+    for program in fixture.programs:
+        for name in (n for n in program.languages if n in languages):
+            own = {p: t for p, t in texts.items() if p.startswith(f"{name}/")}
+            for build in (b for b in program.builds if name in b.flags):
+                out = work / "make" / name
+                plan = LANGUAGES[name].plan(fixture, program, build, str(out))
+                inputs = [
+                    own,
+                    plan.commands,
+                    plan.environment,
+                    toolchain[name],
+                    program.kernel,
+                    program.symbols,
+                ]
+                key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+                target = work / "bin" / f"{program.name}-{name}-{build.name}"
+                jobs.append(Job(program, name, build, plan, target, key))
+    return jobs
+
+
+def _read_state(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what earlier builds recorded; anything unreadable means: build again."""
+    try:
+        state = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _up_to_date(job: Job, state: Mapping[str, dict[str, Any]]) -> bool:
+    known = state.get(job.name, {})
+    return (
+        known.get("key") == job.key
+        and job.target.is_file()
+        and files.sha256(job.target) == known.get("sha256")
+    )
+
+
+def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[str, Any]:
+    """Run a job's commands, put the binary in its place, and return what is recorded of it."""
+    from fixturegen import elf
+
+    source = root / job.language / fixture.name
+    out = job.target.parent.parent / "make" / job.language
+    files.make_folder(out)
+    last = process.Finished(0, "", "")
+    for command in job.plan.commands:
+        last = process.run(command, cwd=source, extra=job.plan.environment)
+        if last.code != 0:
+            raise _failed(job, project, source, last)
+    made = out / job.plan.executable if job.plan.executable else _from_messages(job, last.stdout)
+    _check_kernel(job, made)
+    files.write(job.target, files.read_bytes(made), mode=0o755)
+    facts = elf.read(job.target)
+    bindings = {
+        when: elf.to_json(facts, [elf.binding(facts, s, env) for s in job.program.symbols])[
+            "symbols"
+        ]
+        for when, env in (("plain", None), ("bind_now", "1"))
+    }
+    commands = [" ".join(c).replace(f"{project.root}/", "") for c in job.plan.commands]
+    return {
+        "sha256": files.sha256(job.target),
+        "commands": commands,
+        "shown": job.plan.shown,
+        "elf": elf.to_json(facts, []) | {"path": job.name},
+        "bindings": bindings,
+    }
+
+
+def _failed(job: Job, project: Project, source: Path, done: process.Finished) -> errors.BuildError:
+    said = [line for line in done.stderr.splitlines() if line.strip()][:15]
+    return errors.BuildError(
+        f"{job.name}: the {LANGUAGES[job.language].label} build failed (exit {done.code}): "
+        f"{job.plan.shown}\n" + "\n".join(f"  | {line}" for line in said),
+        f"the source is in {project.shown(source)}, its template in templates/",
+    )
+
+
+def _from_messages(job: Job, stdout: str) -> Path:
+    """Return the executable that cargo's JSON messages name for the job's binary."""
+    for line in reversed(stdout.splitlines()):
+        message = json.loads(line) if line.startswith("{") else {}
+        named = message.get("target", {}).get("name") == job.program.name
+        if named and message.get("executable"):
+            return Path(message["executable"])
+    raise errors.BuildError(f"{job.name}: cargo named no executable for {job.program.name}")
+
+
+def _check_kernel(job: Job, binary: Path) -> None:
+    """Make sure that the measured function is in the machine code and is not a memset."""
+    kernel = job.program.kernel
+    if not kernel:
+        return
+    done = process.run(
+        ["objdump", "-d", f"--disassemble={kernel}", "--no-show-raw-insn", str(binary)]
+    )
+    body = re.findall(r"^ +[0-9a-f]+:\s+(.*)$", done.stdout, re.MULTILINE)
+    if done.code != 0:
+        raise errors.ToolMissingError(
+            f"cannot look at the machine code: {done.stderr.strip()[:200]}",
+            "apt-get install binutils",
+        )
+    if not body:
+        raise errors.BuildError(
+            f"{job.name}: the function {kernel!r} is not in the binary",
+            "keep the compiler from inlining it, or correct `kernel` in fixture.toml",
+        )
+    if any(re.search(r"\b(call|jmp|bl|b|jal)\w*\s.*<mem(set|cpy|move)", line) for line in body):
+        raise errors.BuildError(
+            f"{job.name}: the compiler made {kernel!r} a call of memset or memcpy",
+            "launder its inputs, so that the work which is timed is the work in the source",
+        )

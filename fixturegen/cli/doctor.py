@@ -1,0 +1,188 @@
+"""`fixturegen doctor`: what this machine will and will not show, and what to install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fixturegen.machine import Choice, Machine
+    from fixturegen.machine.finding import Finding
+
+WIDTH = 80
+INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
+COLOURS = {"ok": "green", "note": "yellow", "absent": "cyan"}
+FORMAT = 1
+GLUE = "\x1f"  # stands for a space at which no line is broken
+
+
+@click.command("doctor", short_help="Say what this machine can and cannot show.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same facts as one JSON object.")
+@click.option(
+    "--sysfs",
+    "root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Read DIR/sys, DIR/proc and DIR/etc instead of this machine's. Starts no tool.",
+)
+def command(as_json: bool, root: Path | None) -> None:
+    r"""Say what this machine will and will not show, and what to install.
+
+    \b
+    The summary comes first. Below it each fact has one of three verdicts:
+      ok      as it should be
+      note    it works, but it changes what the numbers mean
+      absent  not there, or not readable: unknown, and never taken as ok
+
+    A line that starts with -> says what to do. Nothing is changed, nothing needs root, and the
+    exit code is 0 whatever is missing.
+
+    \b
+    Examples:
+      fixturegen doctor
+      fixturegen doctor --json
+      fixturegen doctor --sysfs copy-of-another-machine
+    """
+    from fixturegen import machine as machines
+    from fixturegen.machine.conditions import conditions
+    from fixturegen.machine.situation import situation
+    from fixturegen.machine.tools import tools
+
+    place = Path("/") if root is None else root
+    machine = machines.describe(place)
+    here = situation(machine, place)
+    choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
+    findings = [*(tools() if here.live else []), *conditions(machine, here)]
+    disturbed = machines.disturbances(place)
+    if as_json:
+        import json
+
+        facts = _facts(machine, choice, findings, disturbed)
+        click.echo(json.dumps(facts, indent=2, ensure_ascii=True))
+        return
+    click.echo("\n".join(_page(machines.to_json(machine), choice, findings, disturbed)))
+
+
+def _facts(
+    machine: Machine, choice: Choice, findings: list[Finding], disturbed: list[str]
+) -> dict[str, Any]:
+    """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
+    from dataclasses import asdict
+
+    from fixturegen.machine import to_json
+
+    summary = {
+        "can_make": _languages(findings),
+        "cannot_show": _distinct(finding.cannot for finding in findings),
+        "keep_in_mind": [*_distinct(finding.beware for finding in findings), *disturbed],
+        "missing": [finding.name for finding in findings if _installable(finding)],
+    }
+    return {
+        "format": FORMAT,
+        "summary": summary,
+        "cpus": {"measure": choice.cpus, "python": choice.others, "reason": choice.reason},
+        "findings": [asdict(finding) for finding in findings],
+        "disturbances": disturbed,
+        "machine": to_json(machine),
+    }
+
+
+def _page(
+    machine: dict[str, Any], choice: Choice, findings: list[Finding], disturbed: list[str]
+) -> list[str]:
+    from fixturegen.machine import one_line
+
+    lines = [*_wrapped(one_line(machine), "", ""), ""]
+    lines += _summary(choice, findings, disturbed)
+    section = ""
+    for finding in findings:
+        if finding.section != section:
+            section = finding.section
+            lines += ["", section]
+        lines += _row(finding.state, finding.name, finding.text, finding.advice)
+    lines += ["", "Now"]
+    for sentence in disturbed:
+        lines += _row("note", "disturbance", sentence, "")
+    return lines if disturbed else [*lines, *_row("ok", "disturbances", "none seen", "")]
+
+
+def _summary(choice: Choice, findings: list[Finding], disturbed: list[str]) -> list[str]:
+    """Return the three to five lines that a reader wants first."""
+    cannot = _distinct(finding.cannot for finding in findings)
+    minded = [*_distinct(finding.beware for finding in findings), *disturbed]
+    missing = [finding.name for finding in findings if _installable(finding)]
+    pairs = [
+        ("It cannot show", "; ".join(cannot) or "nothing that fixturegen knows is out of reach")
+    ]
+    if any(finding.name == "gcc" for finding in findings):
+        made = " and ".join(_languages(findings))
+        pairs.insert(
+            0, ("This machine can make", f"{made} fixtures" if made else "no fixtures yet")
+        )
+    if minded:
+        pairs.append(("Keep in mind", "; ".join(minded)))
+    if choice.cpus:
+        python = f"; Python on CPU {_list(choice.others)}" if choice.others else ""
+        pairs.append(("It would measure on", f"CPU {_list(choice.cpus)}{python}"))
+    if missing:
+        pairs.append(("Not installed", ", ".join(missing)))
+    lines = []
+    for label, text in pairs:
+        lines += _wrapped(f"{text}.", f"{label + ':':<23}", " " * 23)
+    return lines
+
+
+def _row(state: str, name: str, text: str, advice: str) -> list[str]:
+    head = f"  {state:<6}  {name:<17}  "
+    first, *rest = _wrapped(text, head, " " * INDENT)
+    coloured = first.replace(state, _colour(state), 1)
+    return [
+        coloured,
+        *rest,
+        *(_wrapped(advice, " " * INDENT + "-> ", " " * INDENT + "   ") if advice else []),
+    ]
+
+
+def _colour(state: str) -> str:
+    import os
+
+    return state if os.environ.get("NO_COLOR") else click.style(state, fg=COLOURS[state])
+
+
+def _wrapped(text: str, first: str, rest: str) -> list[str]:
+    import re
+    import textwrap
+
+    # What belongs together stays on one line: 16 MiB, L3 16 MiB, (no PMU).
+    glued = re.sub(r"(?<=[0-9]) (?=[KMGT]iB|[0-9]|MHz|us|CPU)", GLUE, text)
+    glued = re.sub(r"\(\w+ \w+\)", lambda found: found.group().replace(" ", GLUE), glued)
+    lines = textwrap.wrap(
+        glued, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    return [line.replace(GLUE, " ") for line in lines]
+
+
+def _languages(findings: list[Finding]) -> list[str]:
+    """Return the languages whose compilers run."""
+    working = {finding.name for finding in findings if finding.state == "ok"}
+    needs = {"C": {"gcc"}, "Rust": {"cargo", "rustc"}}
+    # The launcher is a C program: without gcc nothing can be measured, Rust neither.
+    return [name for name, tools in needs.items() if tools | {"gcc"} <= working]
+
+
+def _installable(finding: Finding) -> bool:
+    return finding.state == "absent" and "apt install" in finding.advice
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def _list(cpus: tuple[int, ...]) -> str:
+    from fixturegen.machine.phrases import cpu_list
+
+    return cpu_list(tuple(sorted(cpus)))

@@ -1,0 +1,151 @@
+"""The group of commands, loaded one by one so that none pays for another's imports."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from fixturegen import __version__, errors
+
+COMMANDS = {
+    "list": "the fixtures, their programs, cases and claims",
+    "render": "templates to c/ and rust/ (--check: only compare)",
+    "build": "render, then compile what is not up to date",
+    "run": "build, start every case in fresh processes, write the fixture",
+    "report": "stored samples to the fixture's text (--check: only compare)",
+    "inspect": "how an ELF file is linked, and what binds lazily",
+    "doctor": "what this machine can and cannot show, and what to install",
+    "check": "everything that can be verified without starting a process",
+    "new": "a new fixture in templates/, ready to build and run",
+}
+
+
+class Group(click.Group):
+    """Loads `fixturegen.cli.NAME:command` when NAME is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which a fixture is made."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return one command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = {"list": "listing", "new": "newcomer"}.get(cmd_name, cmd_name)
+        loaded: click.Command = importlib.import_module(f"fixturegen.cli.{module}").command
+        return loaded
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; an unknown one is answered with the nearest known name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from fixturegen.spec.toml import nearest
+
+            raise errors.UsageError(f"there is no command {args[0]!r}", nearest(args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "-C",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Work in DIR instead of the current folder.",
+)
+@click.version_option(__version__, message="fixturegen %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, folder: Path | None) -> None:
+    """Make the programs, measurements and texts that a performance article stands on.
+
+    \b
+    fixturegen build && fixturegen run     renders, compiles, measures and writes fixtures/*.txt
+    fixturegen check                       proves that programs, samples and texts still agree
+    fixturegen doctor                      says what this machine can and cannot show
+
+    Without names, every command means all fixtures of the project: the nearest folder upwards
+    with templates/*/fixture.toml. Where there is none, the built-in fixtures are meant.
+
+    \b
+    Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture or
+    template is wrong; 4 a build failed; 5 a measured program failed; 6 a tool is missing;
+    7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
+    130 interrupted (what was measured is kept).
+    """
+    ctx.obj = folder
+
+
+def run() -> None:
+    """Run the command line and exit; every error becomes one message and its exit code."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    sys.exit(_guarded())
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _guarded() -> int:
+    try:
+        result = cli.main(standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except errors.FixturegenError as error:
+        _say(f"fixturegen: {error}")
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        _say("fixturegen: interrupted")
+        return errors.InterruptedRunError.exit_code
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141  # as a program that SIGPIPE ends
+    except OSError as error:
+        _say(f"fixturegen: {error}")
+        return errors.FileError.exit_code
+    except Exception as error:
+        _say(_bug(error))
+        return 70
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _forget_stdout() -> None:
+    """Point stdout elsewhere, so that the interpreter's last flush does not fail as well."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _bug(error: Exception) -> str:
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    return (
+        f"fixturegen: a bug of ours: {type(error).__name__}: {error} ({place})\n"
+        "  please report it with the command that was run; FIXTUREGEN_TRACEBACK=1 shows more"
+        + (f"\n{traceback.format_exc()}" if _wants_traceback() else "")
+    )
+
+
+def _wants_traceback() -> bool:
+    import os
+
+    return bool(os.environ.get("FIXTUREGEN_TRACEBACK"))

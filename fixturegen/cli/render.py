@@ -1,0 +1,65 @@
+"""`fixturegen render`."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from fixturegen import files, render
+from fixturegen.cli.common import names_argument, project_of
+from fixturegen.project import Project
+
+
+@click.command()
+@names_argument
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit 1 if a file is not what the templates give."
+)
+@click.option("--diff", is_flag=True, help="Show what differs; with --check nothing is written.")
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool) -> None:
+    """Render the templates to c/<fixture>/ and rust/<fixture>/.
+
+    \b
+    fixturegen render                  write what has changed
+    fixturegen render --check --diff   write nothing, show what would change, exit 1 if anything
+    """
+    project = project_of(ctx)
+    drift = 0
+    for name in project.choose(names):
+        fixture = project.load(name)
+        for path, text in render.fixture_files(
+            project, fixture, fixture.params, fixture.languages
+        ).items():
+            verb = _state(project, path, text)
+            drift += verb != "identical"
+            if diff and verb != "identical":
+                click.echo(_diff(project, path, text), nl=False)
+            if not check:
+                files.write(project.root / path, text)
+            if verb != "identical" or not check:
+                click.echo(f"{verb:<9}  {path}")
+    if check and drift:
+        click.echo(
+            f"{drift} files differ from what the templates give; repair: fixturegen render "
+            + " ".join(names),
+            err=True,
+        )
+        ctx.exit(1)
+
+
+def _state(project: Project, path: str, text: str) -> str:
+    target = project.root / path
+    if not target.exists():
+        return "create"
+    return "identical" if target.read_bytes() == text.encode() else "update"
+
+
+def _diff(project: Project, path: str, text: str) -> str:
+    target = project.root / path
+    old = target.read_text(errors="backslashreplace") if target.exists() else ""
+    lines = difflib.unified_diff(
+        old.splitlines(keepends=True), text.splitlines(keepends=True), path, f"{path} (rendered)"
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

@@ -1,0 +1,9 @@
+"""How each language's sources are laid out, compiled and described. One module a language."""
+
+from fixturegen.languages.base import Language, Plan, Rendered
+from fixturegen.languages.c import C
+from fixturegen.languages.rust import RUST
+
+LANGUAGES: dict[str, Language] = {language.name: language for language in (C, RUST)}
+
+__all__ = ["LANGUAGES", "Language", "Plan", "Rendered"]

@@ -1,0 +1,60 @@
+"""What a language has to say about itself; it plans commands and never runs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Protocol
+
+from fixturegen.model import Build, Fixture, Program, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One file to render: `target` relative to the fixture's source folder.
+
+    template: its name, looked up in the fixture's folder and then in `_lib`. dialect: "source"
+    for comment-shaped delimiters, "text" for Jinja's own. values: what it sees beside `params`.
+    """
+
+    target: str
+    template: str
+    dialect: str
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one binary is made: commands run in the fixture's source folder, in order.
+
+    shown: the same command as a reader types it; executable: where the binary is afterwards,
+    relative to `out`; None if the last command's JSON messages tell.
+    """
+
+    commands: tuple[tuple[str, ...], ...]
+    shown: str
+    executable: PurePosixPath | None
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class Language(Protocol):
+    """One language: six members and its names."""
+
+    name: str
+    label: str
+    tools: tuple[tuple[str, str], ...]  # what building needs: tool, Debian package
+
+    def literal(self, value: Value) -> str:
+        """Return `value` as a literal of the language that nothing can break out of."""
+
+    def layout(self, fixture: Fixture) -> list[Rendered]:
+        """Return every file of the language's source folder."""
+
+    def shown(self, program: Program, build: Build) -> str:
+        """Return the exact line that makes this build by hand, in the source folder."""
+
+    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+        """Return how this build is made; `out` is an absolute folder for what comes out."""
+
+    def identity(self) -> tuple[tuple[str, ...], ...]:
+        """Return the commands whose output names the toolchain."""

@@ -1,0 +1,91 @@
+"""Rust: one `cargo rustc` a binary, with a target folder for each set of flags."""
+
+from __future__ import annotations
+
+import shlex
+
+from fixturegen.languages.base import Plan, Rendered
+from fixturegen.model import Build, Fixture, Program, Value
+
+# An empty RUSTFLAGS undoes `build.rustflags` of any .cargo/config.toml in a parent folder;
+# `--config build.rustflags=[]` does not.
+_ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE": "true"}
+
+
+class _Rust:
+    name = "rust"
+    label = "Rust"
+    tools = (("cargo", "cargo"), ("rustc", "rustc"))
+
+    def literal(self, value: Value) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return f"({value})" if value < 0 else str(value)
+        if isinstance(value, float):
+            text = repr(value)
+            return f"({text})" if value < 0 else text
+        return (
+            '"'
+            + "".join(
+                f"\\{c}" if c in '"\\' else c if " " <= c <= "~" else f"\\u{{{ord(c):x}}}"
+                for c in value
+            )
+            + '"'
+        )
+
+    def layout(self, fixture: Fixture) -> list[Rendered]:
+        programs = [p for p in fixture.programs if self.name in p.languages]
+        if not programs:
+            return []
+        sources = [
+            Rendered(
+                f"{p.name}.rs",
+                f"{p.name}.rs.j2",
+                "source",
+                {"build_lines": [self.shown(p, b) for b in p.builds if self.name in b.flags]},
+            )
+            for p in programs
+        ]
+        shared = [Rendered(f"{s}.rs", f"{s}.rs.j2", "source") for s in fixture.shared]
+        names = {"programs": [{"name": p.name} for p in programs]}
+        return [
+            *sources,
+            *shared,
+            Rendered("Cargo.toml", "Cargo.toml.j2", "text", names),
+            Rendered("Cargo.lock", "Cargo.lock.j2", "text", names),
+        ]
+
+    def _arguments(self, program: Program, target: str, build: Build) -> list[str]:
+        flags = build.flags[self.name].rustflags
+        return [
+            "--release",
+            "--offline",
+            "--locked",
+            "--bin",
+            program.name,
+            "--target-dir",
+            target,
+            *(["--", *flags] if flags else []),
+        ]
+
+    def shown(self, program: Program, build: Build) -> str:
+        plain = len(program.builds) == 1 or not build.flags[self.name].rustflags
+        target = "target" if plain else f"target/{build.name}"
+        return shlex.join(["cargo", "rustc", *self._arguments(program, target, build)])
+
+    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+        target = f"{out}/cargo-{build.name}"
+        command = [
+            "cargo",
+            "rustc",
+            "--message-format=json-render-diagnostics",
+            *self._arguments(program, target, build),
+        ]
+        return Plan((tuple(command),), self.shown(program, build), None, _ENVIRONMENT)
+
+    def identity(self) -> tuple[tuple[str, ...], ...]:
+        return (("rustc", "-vV"), ("cargo", "--version"))
+
+
+RUST = _Rust()

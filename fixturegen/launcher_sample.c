@@ -1,0 +1,312 @@
+/*
+ * One sample: set what the case asks for, start it, wait for it, collect what it printed.
+ *
+ * Whatever can be set beforehand is set on the launcher itself, and only when it changes: the
+ * measured window holds clone, setpgid, prctl, getppid, execve, the program, and wait4.
+ */
+#include "launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STDERR_KEPT = 65536 };
+
+/* What the launcher has set on itself; the next sample changes only what differs. */
+static struct {
+    const char *folder;
+    cpu_set_t cpus;
+    int64_t limit, size;
+    int discards, randomises, persona;
+} state;
+
+cpu_set_t allowed_cpus;
+static int out_fd = -1, err_fd = -1, rcu_fd = -1, clones;
+static int64_t rcu_last, rcu_last_ns; /* the latest reading, and when */
+static volatile sig_atomic_t child_errno; /* written by the child, which shares this memory */
+static _Alignas(64) char child_stack[16384];
+
+/* ---- what the program will find: output, folder, CPUs, address randomisation ---- */
+
+/* A file in memory that can never hold more than size bytes. */
+static int open_output(const char *name, int64_t size)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return -1;
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
+    close(fd);
+    if (own < 0) return -1;
+    if (ftruncate(own, size) < 0 ||
+        fcntl(own, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0) {
+        close(own);
+        return -1;
+    }
+    return own;
+}
+
+static int set_limit(int64_t limit)
+{
+    /* The kernel refuses a whole folio (up to 2 MiB) that crosses the end, so the end is a
+       multiple of it; it lies beyond the limit, so that too much can be told from just enough. */
+    const int64_t folio = 2 << 20, size = (limit / folio + 1) * folio;
+    if (out_fd >= 0) close(out_fd);
+    if (err_fd >= 0) close(err_fd);
+    state.limit = state.size = -1;
+    out_fd = open_output("stdout", size);
+    err_fd = open_output("stderr", size);
+    if (out_fd < 0 || err_fd < 0 || dup2(out_fd, 1) < 0 || dup2(err_fd, 2) < 0) return -1;
+    state.limit = limit;
+    state.size = size;
+    state.discards = 0;
+    return 0;
+}
+
+/* Set what differs; 0, or the stage that failed with its errno. */
+static int prepare(const struct start *start)
+{
+    int discards = (start->flags & DISCARD) != 0, randomises = (start->flags & NO_ASLR) == 0;
+    if (!state.folder || strcmp(state.folder, start->folder) != 0) {
+        if (chdir(start->folder) < 0) return AT_FOLDER;
+        state.folder = start->folder;
+    }
+    if (start->limit != state.limit && set_limit(start->limit) < 0) return AT_OUTPUT;
+    if (discards != state.discards) {
+        if (dup2(discards ? 0 : out_fd, 1) < 0) return AT_OUTPUT;
+        state.discards = discards;
+    }
+    if (!CPU_EQUAL(&start->cpus, &state.cpus)) {
+        if (sched_setaffinity(0, sizeof start->cpus, &start->cpus) < 0) return AT_CPUS;
+        state.cpus = start->cpus;
+        rcu_last_ns = 0; /* it was of other CPUs */
+    }
+    if (randomises != state.randomises) {
+        unsigned long wanted = (unsigned long)state.persona & ~(unsigned long)ADDR_NO_RANDOMIZE;
+        if (!randomises) wanted |= ADDR_NO_RANDOMIZE;
+        if (personality(wanted) < 0) return AT_ASLR;
+        state.randomises = randomises;
+    }
+    return ENDED;
+}
+
+/* ---- what it printed ---- */
+
+/* The end of the last non-zero byte in [from, to), or `end` if all are zero. */
+static int64_t last_byte(int fd, int64_t from, int64_t to, int64_t end)
+{
+    char bytes[4096];
+    for (int64_t at = from; at < to; at += (int64_t)sizeof bytes) {
+        ssize_t got = pread(fd, bytes, sizeof bytes, at);
+        if (got <= 0) fatal("cannot read a program's output");
+        if (got > to - at) got = (ssize_t)(to - at);
+        while (got > 0 && bytes[got - 1] == 0) got--;
+        if (got > 0) end = at + got;
+    }
+    return end;
+}
+
+/* Where the output ends: at the shared offset, or after the last byte that was written past it
+   through a description of the program's own (/dev/stdout opened anew). */
+static int64_t output_end(int fd)
+{
+    int64_t end = lseek(fd, 0, SEEK_CUR), data, hole;
+    if (end < 0) fatal("lseek");
+    if (end > state.size) end = 0; /* the program moved it out of the file */
+    for (hole = end; (data = lseek(fd, hole, SEEK_DATA)) >= 0;) {
+        hole = lseek(fd, data, SEEK_HOLE);
+        if (hole < 0) fatal("lseek SEEK_HOLE");
+        end = last_byte(fd, data, hole, end);
+    }
+    if (errno != ENXIO) fatal("lseek SEEK_DATA");
+    return end;
+}
+
+/* Empty it: every sample meets the same empty file, and none sees another's output. */
+static void reset_output(int fd, int64_t used)
+{
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    if (used > 0 && fallocate(fd, mode, 0, state.size) < 0) fatal("cannot empty an output file");
+    if (lseek(fd, 0, SEEK_SET) < 0) fatal("lseek");
+    if (fcntl(fd, F_SETFL, 0) < 0) fatal("fcntl F_SETFL"); /* it may have set O_APPEND */
+}
+
+static void send_output(struct report *r)
+{
+    const int64_t limit = state.limit;
+    r->stdout_bytes = output_end(out_fd);
+    r->stderr_bytes = output_end(err_fd);
+    r->stdout_kept = r->stdout_bytes < limit ? r->stdout_bytes : limit;
+    r->stderr_kept = r->stderr_bytes < STDERR_KEPT ? r->stderr_bytes : STDERR_KEPT;
+    if (r->stdout_bytes > limit || r->stderr_bytes > limit) r->flags |= FLOODED;
+    put(r, sizeof *r);
+    put_file(out_fd, 0, r->stdout_kept);
+    put_file(err_fd, r->stderr_bytes - r->stderr_kept, r->stderr_kept);
+    reset_output(out_fd, r->stdout_bytes);
+    reset_output(err_fd, r->stderr_bytes);
+}
+
+/* ---- RCU ---- */
+
+/* RCU soft interrupts so far on the CPUs in use; -1 if not recorded. */
+static int64_t read_rcu(void)
+{
+    static char text[4096];
+    if (rcu_fd < 0) return -1;
+    ssize_t got = pread(rcu_fd, text, sizeof text - 1, 0);
+    if (got < 0) fatal("cannot read /proc/softirqs");
+    text[got] = 0;
+    char *cpu = text, *end = strchr(text, '\n'), *count = strstr(text, "RCU:");
+    if (!end || !count) return -1;
+    rcu_last = 0;
+    for (count += 4; (cpu = strstr(cpu, "CPU")) && cpu < end;) {
+        unsigned long number = strtoul(cpu + 3, &cpu, 10), value = strtoul(count, &count, 10);
+        if (number < CPU_SETSIZE && CPU_ISSET(number, &state.cpus)) rcu_last += (int64_t)value;
+    }
+    rcu_last_ns = now_ns();
+    return rcu_last;
+}
+
+/* The reading before a sample. One costs 3 us, more than all else between two samples; so the
+   reading after the one before serves, if nothing but collecting its output lies between. */
+static int64_t rcu_before(void)
+{
+    return rcu_fd >= 0 && now_ns() - rcu_last_ns < 10000 ? rcu_last : read_rcu();
+}
+
+/* Decide whether to record it, by what one reading costs: it grows with the number of CPUs. */
+const char *rcu_fact(void)
+{
+    static char why[64];
+    int64_t best = SECOND;
+    int fd = open("/proc/softirqs", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return "not recorded: no /proc/softirqs";
+    rcu_fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
+    if (rcu_fd < 0) fatal("cannot keep a descriptor");
+    close(fd);
+    for (int i = 0; i < 8; i++) {
+        int64_t began = now_ns(), count = read_rcu(), took = now_ns() - began;
+        if (count < 0) best = -1;
+        else if (took < best) best = took;
+    }
+    if (best >= 0 && best <= 20000) return "recorded";
+    close(rcu_fd);
+    rcu_fd = -1;
+    if (best < 0) return "not recorded: no RCU line in /proc/softirqs";
+    snprintf(why, sizeof why, "not recorded: one reading takes %d us", (int)(best / 1000));
+    return why;
+}
+
+/* ---- the window ---- */
+
+static int become_program(void *argument)
+{
+    const struct start *start = argument;
+    if (setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == self)
+        execve(start->program, start->argv, start->envp);
+    child_errno = errno ? errno : ESRCH;
+    _exit(127);
+}
+
+static pid_t start_process(struct start *start)
+{
+    if (clones)
+        return clone(become_program, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, start);
+    pid_t pid = vfork();
+    if (pid == 0) become_program(start);
+    return pid;
+}
+
+static int end_at_once(void *argument)
+{
+    (void)argument;
+    _exit(0);
+}
+
+/* Some sandboxes refuse this form of clone; vfork costs 7 us more and a switch. */
+const char *start_fact(void)
+{
+    memset(child_stack, 0, sizeof child_stack); /* touched now, so that the peak never moves */
+    pid_t pid = clone(end_at_once, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
+    if (pid < 0 && errno != EPERM && errno != ENOSYS && errno != EINVAL) fatal("clone");
+    clones = pid > 0;
+    if (pid > 0 && wait4(pid, NULL, 0, NULL) != pid) fatal("wait4");
+    return clones ? "clone" : "vfork";
+}
+
+static void record_usage(struct report *r, const struct rusage *u)
+{
+    r->user_us = u->ru_utime.tv_sec * INT64_C(1000000) + u->ru_utime.tv_usec;
+    r->system_us = u->ru_stime.tv_sec * INT64_C(1000000) + u->ru_stime.tv_usec;
+    r->maxrss_kb = u->ru_maxrss;
+    r->minor_faults = u->ru_minflt;
+    r->major_faults = u->ru_majflt;
+    r->block_input = u->ru_inblock;
+    r->block_output = u->ru_oublock;
+    r->voluntary = u->ru_nvcsw;
+    r->involuntary = u->ru_nivcsw;
+}
+
+/* Start it and wait for it; what lies between the two readings of the clock is measured. */
+static void measure(struct start *start, struct report *r)
+{
+    struct rusage usage;
+    int status = 0;
+    timed_out = child_errno = 0;
+    set_deadline(start->timeout_ns);
+    int64_t rcu = rcu_before(), began = now_ns();
+    pid_t pid = start_process(start);
+    if (pid < 0) {
+        r->stage = AT_START;
+        r->code = errno;
+        set_deadline(0);
+        return;
+    }
+    child = pid;
+    while (wait4(pid, &status, 0, &usage) < 0) /* the child may change errno, but never to ECHILD */
+        if (errno == ECHILD) fatal("wait4");
+    int64_t ended = now_ns();
+    child = 0;
+    set_deadline(0);
+    if (rcu >= 0) r->rcu = (uint32_t)(read_rcu() - rcu);
+    r->started_ns = began;
+    r->wall_ns = ended - began;
+    r->stage = child_errno ? AT_EXEC : ENDED;
+    r->code = child_errno ? child_errno : status;
+    if (timed_out && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->flags |= TIMED_OUT;
+    record_usage(r, &usage);
+    r->leftovers = kill_tree(pid, 5 * SECOND);
+    if (r->leftovers < 0) fatal("processes that a program left behind cannot be killed");
+}
+
+void sample(int64_t sequence, int64_t id, struct start *start)
+{
+    struct report r = {.sequence = sequence, .id = id, .rcu = -1};
+    r.stage = prepare(start);
+    if (r.stage != ENDED) {
+        r.code = errno;
+        put(&r, sizeof r);
+        return;
+    }
+    measure(start, &r);
+    send_output(&r);
+    int64_t at = r.started_ns + r.wall_ns;
+    if (r.wall_ns > 5 * MILLISECOND || at - last_flush_ns() > 20 * MILLISECOND) flush_replies(at);
+}
+
+/* Learn what the launcher has been given, so that a case without CPUs gets it back. */
+void prepare_samples(void)
+{
+    if (sched_getaffinity(0, sizeof allowed_cpus, &allowed_cpus) < 0) fatal("sched_getaffinity");
+    state.cpus = allowed_cpus;
+    state.limit = -1;
+    state.persona = personality(0xffffffff);
+    if (state.persona < 0) fatal("personality");
+    state.randomises = (state.persona & ADDR_NO_RANDOMIZE) == 0;
+}

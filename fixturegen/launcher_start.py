@@ -1,0 +1,103 @@
+"""What the launcher is asked to start, and what it answers: values, and their padding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fixturegen.model import Status, Usage
+
+OUTPUT_LIMIT = 16 * 1024 * 1024
+PAD = "FIXTUREGEN_PAD"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One case as the launcher sees it.
+
+    `program` is a path (relative to `cwd` if not absolute) and argument 0; `args` are the others.
+    `env` is the whole environment. No `cpus` means all that Python itself was allowed at the
+    launcher's start. A program that prints more than `output_limit` bytes has status "flood".
+    """
+
+    program: str
+    args: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    timeout_s: float
+    cpus: tuple[int, ...]
+    output_limit: int = OUTPUT_LIMIT
+    discard: bool = False
+    aslr: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one start.
+
+    `sequence` counts from 0 in each `Launcher.run`; `case` is what `define` gave; `detail` is empty
+    for status "ok". `started_ns` is CLOCK_MONOTONIC. `leftovers` counts processes that outlived the
+    program and were killed; `rcu` the RCU soft interrupts on its CPUs meanwhile, -1 if not
+    recorded. `stdout` ends at the output limit; `stderr` is the last 64 KiB.
+    """
+
+    sequence: int
+    case: int
+    status: Status
+    detail: str
+    usage: Usage
+    started_ns: int
+    leftovers: int
+    rcu: int
+    stdout: bytes
+    stderr: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What the launcher says of itself.
+
+    `start` is "clone", or "vfork" where clone is refused; `linked` is the compiler that linked it,
+    with "-static" if it did; `rcu` is "recorded" or why not; `tree` is "walked", or why leftovers
+    outside of the program's process group cannot be found.
+    """
+
+    start: str
+    linked: str
+    rcu: str
+    tree: str
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a measured program: PATH and LC_ALL=C, then the mode's own."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **extra}
+
+
+def padded_environments(starts: Sequence[Start]) -> list[Start]:
+    """Return `starts` with variables added so that all put equally much on the new stack.
+
+    Equal are the bytes of path, arguments and environment, and the number of these strings: they
+    decide where the stack begins (Mytkowicz et al., ASPLOS 2009). The path counts twice because
+    the kernel puts it there twice, as argument 0 and as the name of the file.
+    """
+    most = 1 + max((len(s.args) + len(s.env) for s in starts), default=0)
+    filled = []
+    for start in starts:
+        pads = range(most - len(start.args) - len(start.env))
+        filled.append(replace(start, env=start.env | {f"{PAD}{i}": "" for i in pads}))
+    size = max(map(_stack_bytes, filled), default=0)
+    return [replace(s, env=s.env | {f"{PAD}0": "x" * (size - _stack_bytes(s))}) for s in filled]
+
+
+def _stack_bytes(start: Start) -> int:
+    """Return how many bytes the kernel copies to the stack for the strings of `start`."""
+    strings = [start.program, start.program, *start.args, *variables(start.env)]
+    return sum(len(os.fsencode(string)) + 1 for string in strings)
+
+
+def variables(env: Mapping[str, str]) -> list[str]:
+    """Return `env` as the strings that execve takes."""
+    return [f"{name}={value}" for name, value in env.items()]

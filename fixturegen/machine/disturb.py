@@ -1,0 +1,85 @@
+"""What disturbs a measurement right now, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fixturegen.machine import kernel, topology
+from fixturegen.machine.frequency import CPU
+from fixturegen.machine.tree import Tree
+from fixturegen.machine.values import Unknown
+
+LAUNCHER = "fixturegen-lnch"  # the launcher's comm: the kernel keeps 15 characters
+STEAL_SHARE = 0.01  # of all time since boot; from here on another guest's load is in the numbers
+POWER = "sys/class/power_supply"
+
+
+def disturbances(root: Path = Path("/"), exclude_pid: int = 0) -> list[str]:
+    """Return one sentence for each disturbance; an empty list if none is seen.
+
+    `exclude_pid` is the caller's own launcher. What cannot be read is not reported.
+    """
+    tree = Tree(root)
+    return [
+        *_launchers(tree, exclude_pid),
+        *_load(tree),
+        *_steal(tree),
+        *_battery(tree),
+        *_throttling(tree),
+    ]
+
+
+def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
+    pids = [
+        pid
+        for pid in tree.names("proc", r"[0-9]{1,9}")
+        if int(pid) != exclude_pid and tree.text(f"proc/{pid}/comm") == LAUNCHER
+    ]
+    if not pids:
+        return []
+    return [f"another fixturegen run is measuring (launcher process {', '.join(pids[:8])})"]
+
+
+def _load(tree: Tree) -> list[str]:
+    """Report a load above half of the CPUs: then something ran on one of the two in use."""
+    load, online = kernel.load_average(tree), topology.online(tree)
+    if isinstance(load, Unknown) or isinstance(online, Unknown):
+        return []
+    if float(load[0]) <= max(0.5 * len(online), 0.5):
+        return []
+    plural = "s" if len(online) > 1 else ""
+    return [
+        f"the load average is {load[0]} on {len(online)} CPU{plural} over the last minute "
+        "(a run of your own that just ended counts too)"
+    ]
+
+
+def _steal(tree: Tree) -> list[str]:
+    stolen, total = kernel.ticks(tree)
+    if isinstance(stolen, Unknown) or isinstance(total, Unknown) or total <= 0:
+        return []
+    if stolen < STEAL_SHARE * total:
+        return []
+    return [f"the hypervisor took {100 * stolen / total:.1f}% of the CPU time since boot (steal)"]
+
+
+def _battery(tree: Tree) -> list[str]:
+    for name in tree.names(POWER):
+        folder = f"{POWER}/{name}"
+        if tree.line(f"{folder}/type") != "Battery" or tree.line(f"{folder}/scope") == "Device":
+            continue  # a mouse's battery says nothing about the CPU's clock
+        if tree.line(f"{folder}/status") == "Discharging":
+            return ["the machine runs on battery, which lowers clock limits"]
+    return []
+
+
+def _throttling(tree: Tree) -> list[str]:
+    counts: list[int] = []
+    for name in tree.names(CPU, r"cpu[0-9]{1,5}"):
+        for kind in ("core", "package"):
+            count = tree.integer(f"{CPU}/{name}/thermal_throttle/{kind}_throttle_count")
+            if isinstance(count, int):
+                counts.append(count)
+    if not any(count > 0 for count in counts):
+        return []
+    return [f"the processor was throttled for heat up to {max(counts)} times since boot"]

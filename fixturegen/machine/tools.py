@@ -1,0 +1,117 @@
+"""Which tools are installed, what each is for, and the Debian package that holds it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fixturegen import process
+from fixturegen.machine.finding import Finding
+from fixturegen.machine.tree import printable
+
+TOOLS = "Tools"
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool by the names it may have on PATH, and its Debian package.
+
+    `without` is what cannot be done if it is missing; `cannot` the same in the summary's words.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    package: str
+    without: str
+    cannot: str = ""
+    option: str = "--version"
+
+
+KNOWN = (
+    Tool("gcc", ("gcc", "cc"), "gcc libc6-dev", "no C program can be built, nor the launcher", "C"),
+    Tool("make", ("make",), "make", "no c/<fixture>/Makefile by hand; fixturegen needs none"),
+    Tool("cargo", ("cargo",), "cargo", "no Rust program can be built", "Rust"),
+    Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", "Rust"),
+    Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
+    Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
+    Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
+    Tool("strace", ("strace",), "strace", "no counts of system calls", option="-V"),
+    Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
+    Tool("lstopo", ("lstopo-no-graphics", "lstopo"), "hwloc", "no picture of cores and caches"),
+)
+SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
+
+
+def tools() -> list[Finding]:
+    """Return one finding for each tool; starts each once, for its version."""
+    python = Finding(TOOLS, "python", "ok", platform.python_version())
+    return [*(_finding(tool) for tool in KNOWN), python, _libc(), *_static()]
+
+
+def _finding(tool: Tool) -> Finding:
+    command = next((name for name in tool.commands if process.find(name)), "")
+    if not command:
+        return _missing(tool, tool.without, f"apt install {tool.package}")
+    printed = _ask(command, tool.option)
+    if printed is None:
+        shim = "rustup default stable, or " if command in SHIMS else ""
+        text = f"{command} is on PATH but does not run: {tool.without}"
+        return _missing(tool, text, f"{shim}apt install {tool.package}")
+    return Finding(TOOLS, tool.name, "ok", _version(printed))
+
+
+def _missing(tool: Tool, text: str, advice: str) -> Finding:
+    cannot = f"{tool.cannot} programs (no {tool.name})" if tool.cannot else ""
+    return Finding(TOOLS, tool.name, "absent", text, advice, cannot=cannot)
+
+
+def _ask(*argv: str) -> str | None:
+    """Return what a tool prints; started in `/`, where no project's rust-toolchain file is near."""
+    done = process.run(argv, cwd=Path("/"), timeout_s=TIMEOUT_S)
+    return done.stdout if done.code == 0 else None
+
+
+def _version(printed: str) -> str:
+    """Return the first version number; gcc's line ends with it, after the distribution's own."""
+    lines = printed.strip().splitlines()
+    line = re.sub(r"\([^()]*\)", "", lines[0]) if lines else ""
+    found = re.search(r"[0-9]+(?:\.[0-9]+)+[A-Za-z0-9.+~-]*", line)
+    return printable(found.group() if found else line) or "a version it does not print"
+
+
+def _libc() -> Finding:
+    """Return the C library that Python runs on: glibc or another one."""
+    name = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
+    if name:
+        return Finding(TOOLS, "C library", "ok", printable(name))
+    advice = "lazy binding is glibc's: on musl every symbol is bound at the start"
+    return Finding(
+        TOOLS, "C library", "note", "not glibc", advice, cannot="lazy binding (no glibc)"
+    )
+
+
+def _static() -> list[Finding]:
+    """Return whether a static program can be linked, with glibc and with musl."""
+    compiler = next((name for name in ("gcc", "cc") if process.find(name)), "")
+    # The name alone comes back if the compiler knows no such file.
+    path = _ask(compiler, "-print-file-name=libc.a") if compiler else None
+    if path and Path(path.strip()).is_absolute():
+        found = Finding(TOOLS, "static C library", "ok", "libc.a")
+    else:
+        text = "no libc.a: no static builds, and a launcher with a larger floor"
+        found = Finding(
+            TOOLS,
+            "static C library",
+            "absent",
+            text,
+            "apt install libc6-dev",
+            cannot="static programs (no libc.a)",
+        )
+    if process.find("musl-gcc"):
+        return [found, Finding(TOOLS, "musl", "ok", "musl-gcc")]
+    text = "no musl-gcc: no builds against musl"
+    return [found, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]

@@ -1,0 +1,124 @@
+"""Which folder is the project, and which fixtures it has: its own ones, else the built-in ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fixturegen import errors, files, spec
+from fixturegen.languages import LANGUAGES
+from fixturegen.model import Fixture
+from fixturegen.spec.toml import nearest
+
+_PACKAGE = Path(__file__).parent
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+
+
+def builtin_templates() -> Path:
+    """Return the folder of the built-in fixtures: inside the wheel, or beside the package."""
+    packed = _PACKAGE / "_templates"
+    return packed if packed.is_dir() else _PACKAGE.parent / "templates"
+
+
+def find_root(start: Path) -> Path:
+    """Return the nearest folder upwards that holds templates/*/fixture.toml or fixtures/*/."""
+    for folder in (start, *start.parents):
+        if any((folder / "templates").glob("*/fixture.toml")):
+            return folder
+        if any((folder / "fixtures").glob("*/*/context.json")):
+            return folder
+    return start
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project's folders. `root` is absolute."""
+
+    root: Path
+
+    @property
+    def build(self) -> Path:
+        """Binaries, sources of changed parameters, runs under way; ignored by git."""
+        return self.root / "build"
+
+    @property
+    def fixtures(self) -> Path:
+        """The texts and, below a folder each, the raw data behind them."""
+        return self.root / "fixtures"
+
+    @property
+    def texts(self) -> str:
+        """Where texts go, for messages: relative to the project."""
+        return "fixtures"
+
+    @cached_property
+    def own(self) -> dict[str, Path]:
+        """The project's own fixtures: name to folder, sorted by name."""
+        return _folders(self.root / "templates")
+
+    @cached_property
+    def builtin(self) -> dict[str, Path]:
+        """The built-in fixtures that the project does not shadow."""
+        packed = builtin_templates()
+        if packed == self.root / "templates":
+            return {}
+        return {name: path for name, path in _folders(packed).items() if name not in self.own}
+
+    def choose(self, names: tuple[str, ...]) -> list[str]:
+        """Return the fixtures meant by a command line; none given means all of the project's."""
+        known = {**self.own, **self.builtin}
+        for name in names:
+            if name not in known:
+                raise errors.UsageError(f"there is no fixture {name!r}", nearest(name, known))
+        chosen = list(dict.fromkeys(names)) or list(self.own) or list(self.builtin)
+        if not chosen:
+            raise errors.UsageError(
+                f"no fixtures in {self.root}", "fixturegen new NAME makes the first one"
+            )
+        return chosen
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of the fixture's templates."""
+        return self.own.get(name) or self.builtin[name]
+
+    def shared(self, name: str) -> list[Path]:
+        """Return the folders with shared pieces: the fixture's own project's, then the built-in."""
+        folders = [self.folder(name).parent / "_lib", builtin_templates() / "_lib"]
+        return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+    def load(self, name: str) -> Fixture:
+        """Return the fixture `name`; raises errors.SpecError with file, key and value."""
+        path = self.folder(name) / "fixture.toml"
+        if not path.resolve().is_relative_to(self.folder(name).parent.resolve()):
+            raise errors.SpecError(f"{self.shown(path)}: a link out of the templates")
+        return spec.load(files.read_bytes(path), name, self.shown(path), LANGUAGES)
+
+    def shown(self, path: Path) -> str:
+        """Return a path as messages and files name it: relative to the project where possible."""
+        if path.is_relative_to(self.root):
+            return str(path.relative_to(self.root))
+        packed = builtin_templates()
+        if path.is_relative_to(packed):
+            return f"(built-in) {Path('templates') / path.relative_to(packed)}"
+        return str(path)
+
+
+def _folders(templates: Path) -> dict[str, Path]:
+    """Return the fixtures in a templates folder; a wrong folder name is an error, not a gap."""
+    found = {}
+    for path in sorted(templates.glob("*/fixture.toml")):
+        name = path.parent.name
+        if not _NAME.match(name):
+            raise errors.SpecError(
+                f"templates/{name}: a fixture's folder is named with a-z, 0-9 and -",
+                "rename the folder",
+            )
+        if path.parent.is_symlink():
+            raise errors.SpecError(
+                f"templates/{name}: a link; nothing outside the templates is read",
+                "copy the folder here instead",
+            )
+        found[name] = path.parent
+    return found

@@ -1,0 +1,188 @@
+"""The raw data on disk: its format, its version, writing, reading and resuming."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fixturegen import errors, files
+from fixturegen.model import Sample
+from fixturegen.project import Project
+
+FORMAT = 1
+CONTEXT = "context.json"
+SAMPLES = "samples.jsonl"
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Sample).decode
+
+
+def unfinished_folder(project: Project, fixture: str) -> Path:
+    """Return the folder of a fixture's runs under way."""
+    return project.build / "runs" / fixture
+
+
+def run_folder(project: Project, fixture: str, run: str) -> Path:
+    """Return the folder of a finished run."""
+    return project.fixtures / fixture / run
+
+
+def finished_runs(project: Project, fixture: str) -> list[str]:
+    """Return the names of the stored runs, oldest first (by their start, then name)."""
+    found = []
+    for path in sorted((project.fixtures / fixture).glob(f"*/{CONTEXT}")):
+        found.append((read_context(path.parent)["started"], path.parent.name))
+    return [name for _, name in sorted(found)]
+
+
+class Writer:
+    """Appends samples to a run under way: one write call a sample, compressed alongside.
+
+    Nothing syncs while samples run: what the page cache holds survives the death of any process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+        self._digest = hashlib.sha256()
+        self._lines = files.append_to(folder / SAMPLES)
+        packed = folder / f"{SAMPLES}.gz"
+        files.remove(packed)
+        # No time and no name in the header: the same samples are the same bytes.
+        self._raw = files.append_to(packed)
+        self._packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0)
+
+    def add(self, sample: Sample) -> None:
+        """Write one sample; raises errors.FileError when the system refuses (a full disk)."""
+        line = _encode(sample) + b"\n"
+        try:
+            written = self._lines.write(line)
+            if written != len(line):
+                raise OSError(28, "No space left on device")
+            self._take(line)
+        except OSError as error:
+            raise files.refused(error, "write a sample to", self.folder / SAMPLES) from error
+
+    def _take(self, line: bytes) -> None:
+        self._digest.update(line)
+        self._packed.write(line)
+        self.count += 1
+
+    def again(self, line: bytes) -> None:
+        """Count and compress a line that is in the file already, from before an interruption."""
+        self._take(line)
+
+    def close(self) -> None:
+        """Close the files; what was written stays for `--resume`."""
+        for stream in (self._packed, self._raw, self._lines):
+            try:
+                stream.close()
+            except OSError as error:
+                raise files.refused(error, "write", self.folder) from error
+
+    def finish(self, context: dict[str, Any], target: Path) -> None:
+        """Close, complete the context, and move the run to its place among the fixtures."""
+        self.close()
+        context["samples"] = {"count": self.count, "sha256": self._digest.hexdigest()}
+        write_context(self.folder, context)
+        files.remove(self.folder / SAMPLES)
+        files.move_folder(self.folder, target)
+
+
+def write_context(folder: Path, context: dict[str, Any]) -> None:
+    """Write a run's context."""
+    text = json.dumps(context, indent=1, sort_keys=True, ensure_ascii=True)
+    files.write(folder / CONTEXT, text + "\n")
+
+
+def read_context(folder: Path) -> dict[str, Any]:
+    """Return a run's context; raises errors.CheckError if it is damaged or of another version."""
+    path = folder / CONTEXT
+    try:
+        context = json.loads(files.read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise errors.CheckError(
+            f"{path}: damaged: {error}", "restore it from version control"
+        ) from error
+    if not isinstance(context, dict) or "format" not in context:
+        raise errors.CheckError(f"{path}: not a run's context")
+    if context["format"] != FORMAT:
+        raise errors.CheckError(
+            f"{path}: format {context['format']!r} is unknown to this version",
+            f"fixturegen {context.get('fixturegen', '(newer)')} wrote it and can read it",
+        )
+    return context
+
+
+def intact_lines(path: Path) -> tuple[list[bytes], int]:
+    """Return the whole lines of a samples file under way and their size in bytes.
+
+    A torn last line, and all that follows a line which cannot be read, is not among them.
+    """
+    lines: list[bytes] = []
+    size = 0
+    content = files.read_bytes(path) if path.exists() else b""
+    for line in content.splitlines(keepends=True):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            _decode(line)
+        except msgspec.MsgspecError:
+            break
+        lines.append(line)
+        size += len(line)
+    return lines, size
+
+
+def decode(line: bytes) -> Sample:
+    """Return the sample of one line."""
+    return _decode(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A finished run on disk."""
+
+    folder: Path
+    context: dict[str, Any]
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield every sample in order; raises errors.CheckError if the data is not what was kept.
+
+        The digest is over the uncompressed lines and is compared when the last one was read.
+        """
+        path = self.folder / f"{SAMPLES}.gz"
+        digest, count = hashlib.sha256(), 0
+        try:
+            with gzip.open(path, "rb") as stream:
+                for line in stream:
+                    digest.update(line)
+                    count += 1
+                    yield _decode(line)
+        except (OSError, EOFError, msgspec.MsgspecError, gzip.BadGzipFile, ValueError) as error:
+            raise errors.CheckError(
+                f"{path}: cannot be read: {error}", "restore it from version control"
+            ) from error
+        kept = self.context.get("samples", {})
+        if (count, digest.hexdigest()) != (kept.get("count"), kept.get("sha256")):
+            raise errors.CheckError(
+                f"{path}: {count} samples that are not those the run kept ({kept.get('count')})",
+                "restore it from version control",
+            )
+
+
+def stored(project: Project, fixture: str, run: str) -> Stored:
+    """Return the finished run `run`; raises errors.UsageError if there is none."""
+    folder = run_folder(project, fixture, run)
+    if not (folder / CONTEXT).is_file():
+        known = finished_runs(project, fixture)
+        hint = f"stored: {', '.join(known)}" if known else f"fixturegen run {fixture} makes one"
+        raise errors.UsageError(f"{fixture} has no run {run!r}", hint)
+    return Stored(folder, read_context(folder))

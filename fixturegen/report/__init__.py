@@ -1,0 +1,10 @@
+"""Summary to text through the fixture's report template; which run is the fixture's text."""
+
+from fixturegen.report.text import (
+    current_run,
+    render_report,
+    summarise,
+    text_path,
+)
+
+__all__ = ["current_run", "render_report", "summarise", "text_path"]

@@ -1,0 +1,192 @@
+"""What a report template sees: plain values, and functions from names to plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fixturegen import stats, units
+from fixturegen.languages import LANGUAGES
+from fixturegen.model import path_part
+from fixturegen.summary import Number, Summary
+
+ABSENT = "-"
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return an aligned table; `align` has l or r for each column (the first l, others r).
+
+    Cells are text already: nothing is parsed as a number, nothing depends on what is installed.
+    """
+    import tabulate
+
+    tabulate.WIDE_CHARS_MODE = False
+    columns = len(headers) if headers else max((len(row) for row in rows), default=0)
+    letters = align or "l" + "r" * (columns - 1)
+    text: str = tabulate.tabulate(
+        [[str(cell) for cell in row] for row in rows],
+        headers=list(headers) or (),
+        tablefmt="simple" if headers else "plain",
+        colalign=["left" if letter == "l" else "right" for letter in letters[:columns]]
+        if rows
+        else None,
+        disable_numparse=True,
+    )
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def number(value: Number | None, decimals: int = 0) -> str:
+    """Return a number with so many decimals, half-even; `-` for one that was not measured."""
+    return ABSENT if value is None else units.format_number(value, decimals)
+
+
+def pad(value: Number | str | None, width: int, decimals: int = 0) -> str:
+    """Return a number, or text, right-aligned to `width`."""
+    text = value if isinstance(value, str) else number(value, decimals)
+    return text.rjust(width)
+
+
+def short(ns: Number | None, decimals: int = 1) -> str:
+    """Return nanoseconds in the unit that reads best."""
+    return ABSENT if ns is None else units.short(ns, decimals)
+
+
+def ratio(one: Number | None, other: Number | None, decimals: int = 1) -> str:
+    """Return `one / other` as `12.3x`, or `-`."""
+    return ABSENT if one is None or not other else units.format_ratio(one / other, decimals)
+
+
+class View:
+    """The functions of one run's report. Paths are `program.language[.build].mode.metric`."""
+
+    def __init__(self, summary: Summary, context: Mapping[str, Any]) -> None:
+        self._summary = summary
+        self._context = context
+
+    def functions(self) -> dict[str, Any]:
+        """Return what a template may call, by name."""
+        return {
+            "table": table,
+            "number": number,
+            "pad": pad,
+            "short": short,
+            "ratio": ratio,
+            "percent": units.format_percent,
+            "size": units.format_bytes,
+            "stat": self.stat,
+            "values": self.values,
+            "processes": self.processes,
+            "printed": self.printed,
+            "cases": self.cases,
+            "explained": self.explained,
+            "binary": self.binary,
+            "label": label,
+            "plural": plural,
+        }
+
+    def values(self, path: str) -> list[Number]:
+        """Return the processes' values of a path; [] if none was measured."""
+        return self._summary.values(path)
+
+    def stat(self, path: str) -> dict[str, Any]:
+        """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path.
+
+        Every number is None if nothing was measured; groups is None, or has the counts and
+        medians of the two groups: low_n, high_n, low, high.
+        """
+        values = self._summary.values(path)
+        names = ("median", "min", "max", "q1", "q3", "iqr", "mad", "groups")
+        found: dict[str, Any] = dict.fromkeys(names)
+        found |= {"n": len(values), "unit": self._summary.unit(path)}
+        if values:
+            found |= {
+                "median": stats.median(values),
+                "min": min(values),
+                "max": max(values),
+                "q1": stats.quantile(values, 0.25),
+                "q3": stats.quantile(values, 0.75),
+                "iqr": stats.iqr(values),
+                "mad": stats.mad(values),
+                "groups": _groups(values),
+            }
+        return found
+
+    def explained(self, path: str, other: str) -> str:
+        """Return yes or no: whether `other` explains the two groups of `path`; - without groups."""
+        values, against = self._summary.values(path), self._summary.values(other)
+        found = stats.groups(values) if values else None
+        if found is None or len(against) != len(values):
+            return ABSENT
+        return stats.explained_by(values, against, found)
+
+    def processes(self, case: str) -> list[dict[str, Any]]:
+        """Return one dict an ok process of a case: round, after, and each metric by name."""
+        found = self._summary.cases[case]
+        return [
+            {
+                "round": number,
+                "after": found.after[i],
+                **{name: column[i] for name, column in found.values.items()},
+            }
+            for i, number in enumerate(found.rounds)
+        ]
+
+    def printed(self, case: str, index: int = 0) -> dict[str, dict[str, list[int | str]]]:
+        """Return what the case's process `index` (of the first five kept) printed: {} if none."""
+        kept = self._summary.cases[case].kept
+        return kept[index] if index < len(kept) else {}
+
+    def cases(
+        self, program: str, language: str = "", build: str = "", mode: str = ""
+    ) -> list[dict[str, Any]]:
+        """Return the cases of a program, narrowed by what is given, in the order of declaration."""
+        found = []
+        for path, each in self._summary.cases.items():
+            case = each.case
+            if case.program != program or language not in ("", case.language):
+                continue
+            if build not in ("", case.build) or mode not in ("", case.mode):
+                continue
+            found.append(
+                {
+                    "path": path,
+                    "program": program,
+                    "language": case.language,
+                    "label": label(case.language),
+                    "build": case.build,
+                    "mode": case.mode,
+                    "n": each.count,
+                    "failed": len(each.failed),
+                    "rcu": each.rcu,
+                    "wall_ns": each.wall_ns,
+                }
+            )
+        return found
+
+    def binary(self, program: str, language: str, build: str = "") -> dict[str, Any] | None:
+        """Return a binary's facts (sha256, shown, elf, bindings), or None if it was not built."""
+        name = f"{program}.{language}" + (f".{path_part(build)}" if build else "")
+        found = self._context["binaries"].get(name)
+        return found if isinstance(found, dict) else None
+
+
+def label(language: str) -> str:
+    """Return a language's name as people write it."""
+    return LANGUAGES[language].label if language in LANGUAGES else language
+
+
+def plural(count: int, noun: str) -> str:
+    """Return `1 sample`, `2 samples`."""
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _groups(values: Sequence[Number]) -> dict[str, Any] | None:
+    found = stats.groups(values)
+    if found is None:
+        return None
+    return {
+        "low_n": found.low,
+        "high_n": found.high,
+        "low": found.low_median,
+        "high": found.high_median,
+    }

@@ -1,0 +1,1 @@
+"""Schedule (pure), then execution, recording each sample at once."""

@@ -1,0 +1,58 @@
+"""Which process runs when. Pure: the same fixture, rounds and seed give the same order anywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from fixturegen.model import Case, Fixture, Program
+from fixturegen.spec.convert import binary_names, references
+
+
+class Step(NamedTuple):
+    """One fresh process to start: `position` counts from 0 over the whole run."""
+
+    case: Case
+    round: int
+    position: int
+
+
+def rounds_of(fixture: Fixture, rounds: int | None) -> dict[str, int]:
+    """Return each program's number of rounds: its own, or `rounds` for all."""
+    return {program.name: rounds or program.rounds for program in fixture.programs}
+
+
+def runnable(fixture: Fixture, program: Program, languages: Collection[str]) -> list[Case]:
+    """Return the cases whose language, and that of every binary in their arguments, is there."""
+    binaries = binary_names(fixture)
+    return [
+        case
+        for case in program.cases()
+        if case.language in languages
+        and all(binaries[r][1] in languages for r in references(program.mode(case.mode).args))
+    ]
+
+
+def schedule(
+    fixture: Fixture, languages: Collection[str], rounds: Mapping[str, int], seed: int
+) -> list[Step]:
+    """Return all steps: programs as blocks, rounds within, each round shuffled by the seed.
+
+    A round's order sorts its cases by SHA-256 over seed, program, round and case: a shuffle whose
+    stream no library's version can change.
+    """
+    steps: list[Step] = []
+    for program in fixture.programs:
+        cases = runnable(fixture, program, languages)
+        for number in range(1, rounds[program.name] + 1):
+            order = cases
+            if program.order == "shuffled" and len(cases) > 1:
+                prefix = f"{seed}/{program.name}/{number}/"
+                order = sorted(cases, key=lambda case, p=prefix: _rank(p, case))  # type: ignore[misc]
+            steps += [Step(case, number, len(steps) + i) for i, case in enumerate(order)]
+    return steps
+
+
+def _rank(prefix: str, case: Case) -> bytes:
+    return hashlib.sha256((prefix + case.path).encode()).digest()

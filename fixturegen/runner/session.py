@@ -1,0 +1,300 @@
+"""One run of one fixture: from the built binaries to raw data among the fixtures."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fixturegen import __version__, build, errors, files, launcher, machine, record
+from fixturegen.model import Fixture, Sample, Value
+from fixturegen.project import Project
+from fixturegen.runner.execute import GIVE_UP, Execution, starts
+from fixturegen.runner.schedule import Step, rounds_of, runnable, schedule
+from fixturegen.summary import Summary
+
+Watch = Callable[[Step, Sample, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run was asked to be; None and empty mean: as the fixture declares."""
+
+    rounds: int | None = None
+    seed: int = 1
+    sets: Mapping[str, Value] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    cpu: int | None = None
+
+    def parameters(self, fixture: Fixture) -> dict[str, Value]:
+        """Return the parameters in force."""
+        return {**fixture.params, **self.sets}
+
+    def chosen(self, fixture: Fixture) -> list[str]:
+        """Return the fixture's languages that are wanted."""
+        wanted = self.languages or fixture.languages
+        return [name for name in fixture.languages if name in wanted]
+
+    def words(self) -> list[str]:
+        """Return the options as typed, only those that differ from the default."""
+        typed = [f"--rounds {self.rounds}"] if self.rounds else []
+        typed += [f"--seed {self.seed}"] if self.seed != 1 else []
+        typed += [f"--set {key}={value}" for key, value in sorted(self.sets.items())]
+        typed += [f"--language {name}" for name in self.languages]
+        return typed + ([f"--cpu {self.cpu}"] if self.cpu is not None else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of a run: where its raw data is and whether it may become the fixture's text.
+
+    lacking: why the text must not be replaced, empty for a complete run.
+    """
+
+    folder: Path
+    context: dict[str, Any]
+    summary: Summary
+    lacking: list[str]
+
+
+class Session:
+    """A run from its first process to its last, or to an interruption."""
+
+    def __init__(
+        self, project: Project, fixture: Fixture, options: Options, built: build.Built, name: str
+    ) -> None:
+        self.project = project
+        self.fixture = fixture
+        self.options = options
+        self.built = built
+        self.name = name
+        self.params = options.parameters(fixture)
+        self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
+        self.rounds = rounds_of(fixture, options.rounds)
+        self.steps = schedule(fixture, self.languages, self.rounds, options.seed)
+        self.folder = record.unfinished_folder(project, fixture.name) / name
+        self.summary = Summary(fixture, self.params)
+        self.done = 0
+        self._failed: Counter[str] = Counter()
+        self._machine = machine.describe()
+        self._cpus, self._others, self._reason = self._choose()
+
+    def _choose(self) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...], str]:
+        """Return each program's CPUs, the ones left for Python, and why the first was chosen."""
+        allowed = frozenset(os.sched_getaffinity(0))
+        if self.options.cpu is not None and self.options.cpu not in allowed:
+            listed = ", ".join(map(str, sorted(allowed)))
+            raise errors.UsageError(f"--cpu {self.options.cpu}: not allowed", f"allowed: {listed}")
+        chosen: dict[str, tuple[int, ...]] = {}
+        others, reason = frozenset(allowed), ""
+        for program in self.fixture.programs:
+            count = len(allowed) if program.cpus == "all" else program.cpus
+            pick = machine.pick_cpus(self._machine, allowed, count)
+            if self.options.cpu is not None and count == 1:
+                pick = machine.Choice((self.options.cpu,), "chosen with --cpu")
+            chosen[program.name] = pick.cpus
+            if count == 1:
+                others &= frozenset(pick.others or allowed - {*pick.cpus})
+            reason = reason or pick.reason
+        return chosen, tuple(sorted(others)), reason
+
+    def context(self, started: str) -> dict[str, Any]:
+        """Return what a reader needs to judge or repeat the run, as plain values."""
+        fixture = self.fixture
+        return {
+            "format": record.FORMAT,
+            "fixturegen": __version__,
+            "fixture": fixture.name,
+            "run": self.name,
+            "started": started,
+            "params": self.params,
+            "declared_params": fixture.params,
+            "seed": self.options.seed,
+            "rounds": self.rounds,
+            "declared_rounds": rounds_of(fixture, None),
+            "languages": self.languages,
+            "declared_languages": list(fixture.languages),
+            "missing": self.built.missing,
+            "machine": machine.to_json(self._machine),
+            "cpus": {name: list(cpus) for name, cpus in self._cpus.items()},
+            "cpu_reason": self._reason,
+            "disturbances": machine.disturbances(Path("/")),
+            "toolchain": self.built.toolchain,
+            "binaries": self.built.facts,
+            "options": self.options.words(),
+            "asked": {
+                "rounds": self.options.rounds,
+                "seed": self.options.seed,
+                "languages": list(self.options.languages),
+                "cpu": self.options.cpu,
+            },
+            "boot": self._boot(),
+            "resumed": [],
+        }
+
+    def _boot(self) -> str:
+        boot = self._machine.boot_id
+        return boot if isinstance(boot, str) else ""
+
+    def begin(self, started: str) -> dict[str, Any]:
+        """Make the folder of a new run; raises errors.UsageError if the name is taken."""
+        finished = record.run_folder(self.project, self.fixture.name, self.name)
+        if self.folder.exists() or finished.exists():
+            raise errors.UsageError(
+                f"{self.fixture.name} has a run {self.name!r} already; runs are never overwritten",
+                "give another --label" + (", or --resume it" if self.folder.exists() else ""),
+            )
+        context = self.context(started)
+        record.write_context(self.folder, context)
+        return context
+
+    def resume(self) -> dict[str, Any]:
+        """Take up a run under way; raises errors.UsageError if it would not be the same run."""
+        context = record.read_context(self.folder)
+        now = self.context(context["started"])
+        for key, what in (
+            ("params", "parameters"),
+            ("rounds", "rounds"),
+            ("seed", "seed"),
+            ("languages", "languages"),
+            ("cpus", "CPUs"),
+            ("boot", "boot of the machine"),
+        ):
+            if context[key] != now[key]:
+                raise self._differs(what)
+        if _digests(context["binaries"]) != _digests(now["binaries"]):
+            raise self._differs("binaries")
+        lines, size = record.intact_lines(self.folder / record.SAMPLES)
+        if (self.folder / record.SAMPLES).exists():
+            files.truncate(self.folder / record.SAMPLES, size)
+        done = set()
+        for line in lines:
+            sample = record.decode(line)
+            done.add((sample.case, sample.round))
+            self.summary.add(sample)
+            self._failed[sample.case] += sample.status != "ok"
+        self._lines = lines
+        self.done = len(lines)
+        self.steps = [s for s in self.steps if (s.case.path, s.round) not in done]
+        context["resumed"] = [*context["resumed"], len(lines)]
+        record.write_context(self.folder, context)
+        return context
+
+    def _differs(self, what: str) -> errors.UsageError:
+        return errors.UsageError(
+            f"cannot resume {self.fixture.name} run {self.name!r}: other {what} than when it began",
+            f"start anew without --resume; the {self.project.shown(self.folder)} folder keeps what "
+            "was measured",
+        )
+
+    def measure(self, context: dict[str, Any], watch: Watch) -> Ended:
+        """Run what is left to do, and finish. On an exception everything measured stays."""
+        cwd = self.project.build / self.fixture.name / "cwd"
+        files.make_folder(cwd)
+        cases = [
+            case
+            for p in self.fixture.programs
+            for case in runnable(self.fixture, p, self.languages)
+        ]
+        ways = starts(self.fixture, cases, self.built.paths, self._cpus, cwd)
+        execution = Execution(self.fixture, self.summary, self.steps, self._failed)
+        writer = record.Writer(self.folder)
+        try:
+            for line in getattr(self, "_lines", []):
+                writer.again(line)
+            self._execute(execution, ways, writer, context, watch)
+        except BaseException:
+            writer.close()
+            raise
+        return self._finish(writer, context, execution)
+
+    def _execute(
+        self,
+        execution: Execution,
+        ways: Any,
+        writer: record.Writer,
+        context: dict[str, Any],
+        watch: Watch,
+    ) -> None:
+        binary = launcher.build_launcher(self.project.build / "launcher")
+        if self._others:
+            os.sched_setaffinity(0, self._others)
+        with launcher.Launcher(binary, self.project.root) as started:
+            context["launcher"] = _hello(started)
+            for step, sample, values in execution.run(started, ways):
+                writer.add(sample)
+                self.summary.add(sample, values)
+                self.done += 1
+                watch(step, sample, self.done)
+
+    def _finish(
+        self, writer: record.Writer, context: dict[str, Any], execution: Execution
+    ) -> Ended:
+        context["skipped"] = dict(sorted(execution.skipped.items()))
+        for words in machine.disturbances(Path("/")):
+            if words not in context["disturbances"]:
+                context["disturbances"].append(words)
+        context["lacking"] = lacking(context, self.summary)
+        target = record.run_folder(self.project, self.fixture.name, self.name)
+        writer.finish(context, target)
+        return Ended(target, context, self.summary, context["lacking"])
+
+
+def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
+    """Return why a run must not become the fixture's text; empty if it is complete."""
+    reasons = []
+    if context["params"] != context["declared_params"]:
+        changed = {k: v for k, v in context["params"].items() if v != context["declared_params"][k]}
+        reasons.append("changed parameters: " + ", ".join(f"{k}={v}" for k, v in changed.items()))
+    short = [name for name, n in context["declared_rounds"].items() if context["rounds"][name] < n]
+    if short:
+        reasons.append(f"fewer rounds than declared: {', '.join(short)}")
+    absent = [n for n in context["declared_languages"] if n not in context["languages"]]
+    if absent:
+        reasons.append(f"languages left out: {', '.join(absent)}")
+    if summary.failures:
+        reasons.append(f"{len(summary.failures)} failed samples")
+    if context["skipped"]:
+        reasons.append(
+            f"{sum(context['skipped'].values())} samples skipped after {GIVE_UP} failures of a case"
+        )
+    return reasons
+
+
+def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    return {name: facts["sha256"] for name, facts in binaries.items()}
+
+
+def _hello(started: launcher.Launcher) -> dict[str, Any]:
+    hello = started.hello
+    return {name: getattr(hello, name) for name in hello.__slots__}
+
+
+def unfinished(project: Project, fixture: str) -> list[str]:
+    """Return the names of a fixture's runs under way or interrupted, oldest first."""
+    folder = record.unfinished_folder(project, fixture)
+    return sorted(path.parent.name for path in folder.glob(f"*/{record.CONTEXT}"))
+
+
+def recorded_options(project: Project, fixture: Fixture, name: str, given: Options) -> Options:
+    """Return the options that an interrupted run began with; `given` may only repeat them.
+
+    Raises errors.UsageError if an option was given that differs.
+    """
+    context = record.read_context(record.unfinished_folder(project, fixture.name) / name)
+    sets = {k: v for k, v in context["params"].items() if fixture.params.get(k) != v}
+    recorded = Options(
+        **{**context["asked"], "languages": tuple(context["asked"]["languages"])}, sets=sets
+    )
+    default = Options()
+    for key in ("rounds", "seed", "sets", "languages", "cpu"):
+        wanted = getattr(given, key)
+        if wanted != getattr(default, key) and wanted != getattr(recorded, key):
+            raise errors.UsageError(
+                f"cannot resume {fixture.name} run {name!r} with other {key} than it began with",
+                "leave the option out, or start anew without --resume",
+            )
+    return recorded

@@ -1,0 +1,158 @@
+"""What may stand in a fixture.toml. docs/fixture-toml.md is generated from these classes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
+Label = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9,._+=-]*\Z", max_length=60)]
+Text = Annotated[str, Meta(min_length=1, max_length=2000)]
+
+
+class FlagsTable(Struct, forbid_unknown_fields=True):
+    """`[program.build]`'s `c` or `rust`: what the build adds to the command line."""
+
+    cflags: Annotated[list[str], Meta(description="added before the source (C)")] = []
+    ldflags: Annotated[list[str], Meta(description="added after the source (C)")] = []
+    rustflags: Annotated[list[str], Meta(description="added behind `cargo rustc --` (Rust)")] = []
+
+
+class BuildTable(Struct, forbid_unknown_fields=True):
+    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`."""
+
+    name: Annotated[Label, Meta(description="the build's name in paths and tables")]
+    flags: Annotated[
+        dict[str, FlagsTable],
+        Meta(
+            description="written as `c.ldflags = [...]`, `rust.rustflags = [...]`; the languages "
+            "that have this build (all of the program's if none is named)"
+        ),
+    ] = {}
+
+
+class ModeTable(Struct, forbid_unknown_fields=True):
+    """`[[program.mode]]`: how a program is started. Without any, a program has the mode `plain`."""
+
+    name: Annotated[
+        Label,
+        Meta(
+            description="the mode's name; as a part of a path every run of "
+            "other characters than letters and digits is `_`"
+        ),
+    ]
+    args: Annotated[
+        list[str],
+        Meta(description="arguments; `{first_run.rust}` is the path of another program's binary"),
+    ] = []
+    env: Annotated[dict[str, str], Meta(description="variables added to the environment")] = {}
+    languages: Annotated[list[str], Meta(description="only these languages have this mode")] = []
+    builds: Annotated[list[str], Meta(description="only these builds have this mode")] = []
+    aslr: Annotated[bool, Meta(description="false: address randomisation off for its process")] = (
+        True
+    )
+
+
+class MetricTable(Struct, forbid_unknown_fields=True):
+    """`metric.NAME`: one number per sample."""
+
+    value: Annotated[
+        Text,
+        Meta(
+            description="an expression over `LINE.COLUMN`, `params.X` and "
+            "`process.X` (the kernel's accounting)"
+        ),
+    ]
+    unit: Annotated[
+        str, Meta(description="`count`, `ns`, `us`, `ms`, `s`, `MHz`, ...", max_length=20)
+    ]
+    kind: Annotated[
+        Literal["time", "count"] | None,
+        Meta(
+            description="`count`: must come out again exactly; `time`: only its claims must. "
+            "Default: `count` for the unit `count`, else `time`"
+        ),
+    ] = None
+    modes: Annotated[list[str], Meta(description="only these modes give this metric")] = []
+
+
+class ProgramTable(Struct, forbid_unknown_fields=True):
+    """`[[program]]`: one source in one or more languages."""
+
+    name: Annotated[Name, Meta(description="the source is NAME.c.j2, NAME.rs.j2, ...")]
+    languages: Annotated[list[str], Meta(description="`c`, `rust`", min_length=1)]
+    rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="fresh processes per case")] = 10
+    timeout_s: Annotated[
+        float,
+        Meta(
+            gt=0, le=86400, description="a process that takes longer is killed and kept as failed"
+        ),
+    ] = 30
+    order: Annotated[
+        Literal["shuffled", "fixed"], Meta(description="order of the cases within a round")
+    ] = "shuffled"
+    cpus: Annotated[
+        Annotated[int, Meta(ge=1, le=4096)] | Literal["all"],
+        Meta(description="CPUs that the process may use"),
+    ] = 1
+    output: Annotated[
+        Literal["keep", "discard"], Meta(description="`discard`: standard output is /dev/null")
+    ] = "keep"
+    output_limit: Annotated[
+        int,
+        Meta(
+            ge=4096,
+            le=1 << 30,
+            description="bytes of standard output after which a process counts as failed",
+        ),
+    ] = 16 << 20
+    kernel: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z_]\w*\Z|^\Z",
+            description="a function that must "
+            "be in the machine code, and must not have become a memset",
+        ),
+    ] = ""
+    symbols: Annotated[
+        list[str],
+        Meta(
+            description="functions of shared libraries whose relocation "
+            "and binding the report tells"
+        ),
+    ] = []
+    build: Annotated[list[BuildTable], Meta(description="see `[[program.build]]`")] = []
+    mode: Annotated[list[ModeTable], Meta(description="see `[[program.mode]]`")] = []
+    lines: Annotated[
+        dict[Name, Text],
+        Meta(
+            description="`lines.NAME`: a regular expression for a whole printed line, each of "
+            "its named groups a column of numbers"
+        ),
+    ] = {}
+    metric: Annotated[dict[Name, MetricTable], Meta(description="see `metric.NAME`")] = {}
+
+
+class ClaimTable(Struct, forbid_unknown_fields=True):
+    """`[[claim]]`: a sentence of the article with the expression that must hold on a run."""
+
+    text: Annotated[Text, Meta(description="the sentence")]
+    holds: Annotated[
+        Text, Meta(description="an expression over paths `program.language[.build].mode.metric`")
+    ]
+
+
+class FixtureTable(Struct, forbid_unknown_fields=True):
+    """The top of fixture.toml."""
+
+    title: Annotated[Text, Meta(description="the report's first line")]
+    params: Annotated[
+        dict[Name, int | float | str | bool],
+        Meta(description="values for the templates and expressions; `--set KEY=VALUE` changes one"),
+    ] = {}
+    shared: Annotated[
+        list[Name], Meta(description="pieces of templates/_lib/ rendered beside the programs")
+    ] = []
+    program: Annotated[list[ProgramTable], Meta(min_length=1)] = field(default_factory=list)
+    claim: Annotated[list[ClaimTable], Meta(description="see `[[claim]]`")] = []

@@ -1,0 +1,216 @@
+"""Numbers to text and back: the only number formatting there is.
+
+Rounding is half-even on exact decimals, in integer arithmetic, never in a locale. A float stands
+for the shortest decimal that reads back as it (its repr), so 2.675 to two digits is 2.68.
+None and NaN are written "-". No digit grouping anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+Number: TypeAlias = int | float | str | Decimal | Fraction | None
+
+ABSENT = "-"
+ELLIPSIS = "..."
+TIMES = ((1, "ns"), (1_000, "us"), (1_000_000, "ms"), (1_000_000_000, "s"))
+SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 40, "TiB"))
+
+INTEGER = re.compile(r"-?[0-9]+")
+DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+LARGEST, SMALLEST = 2**64 - 1, -(2**63)
+LONGEST = 64  # characters of an exact decimal; a 64-bit integer has 20
+
+# What is wrong with a number that a program printed; the first that matches is said.
+REFUSALS = tuple(
+    (re.compile(pattern, re.IGNORECASE), said)
+    for pattern, said in (
+        (r"\s*", "is empty"),
+        (r"(?s:\s.*|.*\s)", "has white space around it"),
+        (r"[+-]?(inf|infinity|nan|-nan\(.*)", "is not finite"),
+        (r"(?s:(?=.*[^\x00-\x7f]).*)", "has other characters than ASCII digits"),
+        (r"\+.*", "has a leading plus sign"),
+        (r"-?0[xob].*", "is not decimal"),
+        (r"[0-9-]*_[0-9_.]*", "has an underscore"),
+        (r"[+-]?[0-9.,]+e[+-]?[0-9]+", "is in exponent form"),
+        (r"-?[0-9]+,[0-9]+", "uses a decimal comma"),
+        (r"-?[0-9.]+(,[0-9.]+)+", "groups its digits with commas"),
+        (r"-?\.[0-9]+", "has no digit before its point"),
+        (r"-?[0-9]+\.", "has no digit after its point"),
+    )
+)
+
+# Controls, blanks other than the space, format and bidi characters, fillers that show nothing,
+# variation selectors, surrogates, private use, noncharacters. Written out, because str.isprintable
+# changes with each Python's Unicode, and a report must not.
+HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    "\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
+    "\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U0010ffff]"
+)
+
+
+def _read(value: Number) -> Fraction | str:
+    """Return the number that `value` is, or the text of what has no digits."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
+        return ABSENT if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return Fraction(float.__repr__(value)) if isinstance(value, float) else to_exact(value)
+
+
+def _digits(exact: Fraction, decimals: int) -> str:
+    scaled = round(exact * 10**decimals)  # half-even, on integers
+    sign, digits = "-" if scaled < 0 else "", str(abs(scaled)).rjust(decimals + 1, "0")
+    return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}" if decimals else sign + digits
+
+
+def _with_unit(value: Number, decimals: int, unit: str, factor: int = 1) -> str:
+    exact = _read(value)
+    if isinstance(exact, str):
+        return exact if exact == ABSENT else exact + unit
+    return _digits(exact * factor, decimals) + unit
+
+
+def format_number(value: Number, decimals: int = 0) -> str:
+    """Return `value` with exactly `decimals` digits after the point, rounded half-even."""
+    return str(value) if type(value) is int and not decimals else _with_unit(value, decimals, "")
+
+
+def format_count(value: Number, decimals: int = 1) -> str:
+    """Return a count: no point for a whole number, `decimals` digits for a median between two."""
+    exact = _read(value)
+    if isinstance(exact, str):
+        return exact
+    return _digits(exact, 0 if exact.denominator == 1 else decimals)
+
+
+def format_ratio(value: Number, decimals: int = 1) -> str:
+    """Return a ratio: 12.34 is "12.3x"."""
+    return _with_unit(value, decimals, "x")
+
+
+def format_percent(share: Number, decimals: int = 1) -> str:
+    """Return a share as percent: 0.123 is "12.3%"."""
+    return _with_unit(share, decimals, "%", factor=100)
+
+
+def format_time_ns(ns: Number, decimals: int = 0) -> str:
+    """Return nanoseconds as nanoseconds: 122784 is "122784 ns"."""
+    return _with_unit(ns, decimals, " ns")
+
+
+def short(ns: Number, decimals: int = 1) -> str:
+    """Return nanoseconds in the unit that leaves fewer than four digits: 122784 is "122.8 us".
+
+    Whole nanoseconds below 1000 show no point. From a second on the unit stays s.
+    """
+    return _in_largest(ns, decimals, TIMES, step=1000)
+
+
+def format_bytes(size: Number, decimals: int = 1) -> str:
+    """Return bytes in powers of 1024: 524288 is "512 KiB"; a point only where it is not exact."""
+    return _in_largest(size, decimals, SIZES, step=1024, trim=True)
+
+
+def _in_largest(
+    value: Number,
+    decimals: int,
+    units: tuple[tuple[int, str], ...],
+    step: int,
+    trim: bool = False,
+) -> str:
+    """Write `value` in the first unit in which it is, once rounded, below `step`."""
+    exact = _read(value)
+    if isinstance(exact, str):
+        return exact
+    text = digits = ""
+    for size, unit in units:
+        scaled = exact / size
+        whole = scaled.denominator == 1 and (trim or size == 1)
+        digits = _digits(scaled, 0 if whole else decimals)
+        text = f"{digits} {unit}"
+        if abs(Fraction(digits)) < step:
+            break
+    return text
+
+
+def format_duration(seconds: Number) -> str:
+    """Return a duration for progress: "4 s", "1 min 05 s", "2 h 03 min"; half-even seconds."""
+    exact = _read(seconds)
+    if isinstance(exact, str):
+        return exact
+    whole = round(exact)
+    minutes, rest = divmod(whole, 60)
+    if minutes < 1:
+        return f"{whole} s"
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if char == "\n":
+        return "\\n"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escape(text: str, limit: int | None = None) -> str:
+    r"""Return `text` with what would not show, or would rearrange a line, escaped.
+
+    LF is `\n`; other controls, blanks, zero-width, bidi, surrogate and private characters are
+    `\xNN`, `\uNNNN` or `\UNNNNNNNN`. Wide characters and backslashes stay. With `limit`
+    the result has at most so many characters and ends in "..." if something was cut, never
+    inside an escape.
+    """
+    if limit is None or len(text) <= limit:
+        whole = HIDDEN.sub(lambda match: _shown(match[0]), text)
+        if limit is None or len(whole) <= limit:
+            return whole
+    room = max(limit - len(ELLIPSIS), 0)
+    kept: list[str] = []
+    for char in text[:room]:
+        piece = _shown(char) if HIDDEN.match(char) else char
+        room -= len(piece)
+        if room < 0:
+            break
+        kept.append(piece)
+    return "".join(kept) + ELLIPSIS[:limit]
+
+
+def parse_number(text: str) -> int | str:
+    """Return a number as a program printed it: an integer, or an exact decimal's text unchanged.
+
+    ValueError says what else it is: exponent form, a decimal comma, inf or NaN, digits that are
+    not ASCII, a plus sign, an underscore, an integer outside -2**63 .. 2**64 - 1.
+    """
+    if INTEGER.fullmatch(text):
+        if len(text) > LONGEST or not SMALLEST <= int(text) <= LARGEST:
+            raise ValueError(f"{_quoted(text)} does not fit in 64 bits")
+        return int(text)
+    if DECIMAL.fullmatch(text):
+        if len(text) > LONGEST:
+            raise ValueError(f"{_quoted(text)} has more than {LONGEST} characters")
+        return text
+    for pattern, said in REFUSALS:
+        if pattern.fullmatch(text):
+            raise ValueError(f"{_quoted(text)} {said}")
+    raise ValueError(f"{_quoted(text)} is not a number")
+
+
+def _quoted(text: str) -> str:
+    return f"'{escape(text, 40)}'"
+
+
+def to_exact(value: int | str | Decimal | Fraction) -> Fraction:
+    """Return a value from `parse_number` as the fraction it is. ValueError for other text."""
+    return Fraction(parse_number(value) if isinstance(value, str) else value)

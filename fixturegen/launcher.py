@@ -36,7 +36,8 @@ __all__ = [
     "Hello", "Launcher", "Outcome", "Start", "build_launcher", "environment", "padded_environments",
 ]  # fmt: skip
 
-BLOCK = 128  # samples in one request; two requests are in flight
+BLOCK = 128  # most samples in one request; two requests are in flight
+AHEAD_NS = 20_000_000  # a block is no longer than this, if it has more than one sample
 
 # The numbers and their order are launcher.h's.
 _DEFINE, _RUN = 1, 2
@@ -125,25 +126,31 @@ class Launcher:
     def run(self, schedule: Iterable[int]) -> Iterator[Outcome]:
         """Start the cases of `schedule` one after the other; yield their outcomes in that order.
 
-        The schedule is read, and requests sent, up to two blocks of 128 ahead. An iteration that
-        is not finished leaves the launcher good for nothing but `abort`. Raises FixturegenError
-        if the launcher ends.
+        The schedule is read up to two blocks ahead. Blocks grow from one sample to 128 where
+        programs are short, and stay at one where they take long, so that a schedule may react to
+        outcomes. An iteration that is not finished leaves the launcher good for nothing but
+        `abort`. Raises FixturegenError if the launcher ends.
         """
         self._be_idle()
         self._running = True
         cases = iter(schedule)
         blocks: deque[int] = deque()
         sent = received = 0
+        size = 1
         while True:
-            while len(blocks) < 2 and (block := list(islice(cases, BLOCK))):
+            while len(blocks) < 2 and (block := list(islice(cases, size))):
                 self._send(_RUN, struct.pack(f"={len(block) + 1}q", sent, *block))
                 blocks.append(len(block))
                 sent += len(block)
             if not blocks:
                 break
-            for _ in range(blocks.popleft()):
-                yield self._receive(received)
+            count, wall_ns = blocks.popleft(), 1
+            for _ in range(count):
+                outcome = self._receive(received)
                 received += 1
+                wall_ns += outcome.usage.wall_ns
+                yield outcome
+            size = max(1, min(BLOCK, 2 * size, AHEAD_NS * count // wall_ns))
         self._running = False
 
     def close(self) -> None:

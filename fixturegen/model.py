@@ -57,6 +57,7 @@ class Metric:
     unit: str
     kind: Kind
     modes: tuple[str, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,8 @@ class Reader:
     ) -> None:
         for column in names:
             text = found[column]
-            if text is None:
-                raise UnreadableError(
-                    f"line {number}: no {column} in {units.escape(found[0], 160)}"
-                )
+            if text is None:  # an alternative without this column: `(?:(?P<n>\d+)|unknown)`
+                continue
             # Most values are plain digits; int() alone would also take "1_000".
             if text.isascii() and text.isdigit() and len(text) < 19:
                 columns[column].append(int(text))

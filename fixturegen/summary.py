@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fixturegen import expression
-from fixturegen.model import Case, Claim, Fixture, Kind, Program, Sample, Value
+from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
 
 KEPT = 5  # samples of each case whose printed lines a report may show
 Number = int | float
@@ -24,13 +24,13 @@ class Metrics:
         self._program = program
         self._params = {f"params.{key}": value for key, value in params.items()}
         self._parsed = [(m, expression.parse(m.value)) for m in program.metrics]
-        self._by_mode: dict[str, list[tuple[str, expression.Expression]]] = {}
+        self._by_mode: dict[str, list[tuple[Metric, expression.Expression]]] = {}
 
     def of(self, sample: Sample, mode: str) -> dict[str, Number]:
         """Return each metric of the sample; raises MetricError if its lines do not give one."""
         wanted = self._by_mode.get(mode)
         if wanted is None:
-            wanted = [(m.name, e) for m, e in self._parsed if not m.modes or mode in m.modes]
+            wanted = [(m, e) for m, e in self._parsed if not m.modes or mode in m.modes]
             self._by_mode[mode] = wanted
         values: dict[str, Any] = dict(self._params)
         for name, columns in sample.lines.items():
@@ -38,14 +38,15 @@ class Metrics:
                 values[f"{name}.{column}"] = entries
         usage = asdict_usage(sample)
         result: dict[str, Number] = {}
-        for name, parsed in wanted:
+        for metric, parsed in wanted:
             for path in parsed.paths:
                 if path not in values:
                     values[path] = usage.get(path, [])
             try:
-                result[name] = expression.evaluate_metric(parsed, values)
+                result[metric.name] = expression.evaluate_metric(parsed, values)
             except expression.EvaluationError as error:
-                raise MetricError(f"metric {name}: {error}") from error
+                if not metric.optional:
+                    raise MetricError(f"metric {metric.name}: {error}") from error
         return result
 
 
@@ -62,7 +63,7 @@ class CaseSummary:
     case: Case
     rounds: list[int] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
-    values: dict[str, list[Number]] = field(default_factory=dict)
+    values: dict[str, list[Number | None]] = field(default_factory=dict)
     kept: list[dict[str, dict[str, list[int | str]]]] = field(default_factory=list)
     failed: list[tuple[int, str, str]] = field(default_factory=list)
     wall_ns: int = 0
@@ -119,8 +120,9 @@ class Summary:
             return
         into.rounds.append(sample.round)
         into.after.append(sample.after)
-        for name, value in found.items():
-            into.values.setdefault(name, []).append(value)
+        program = self.fixture.program(into.case.program)
+        for metric in program.metrics_of(into.case.mode):
+            into.values.setdefault(metric.name, []).append(found.get(metric.name))
         if len(into.kept) < KEPT:
             into.kept.append(sample.lines)
 
@@ -145,7 +147,7 @@ class Summary:
         case, _, metric = path.rpartition(".")
         if path not in self._kinds:
             raise KeyError(path)
-        return self.cases[case].values.get(metric, [])
+        return [v for v in self.cases[case].values.get(metric, []) if v is not None]
 
     def unit(self, path: str) -> str:
         """Return the unit of a path; KeyError if the fixture has no such metric."""

@@ -30,7 +30,7 @@ GLUE = "\x1f"  # stands for a space at which no line is broken
     help="Read DIR/sys, DIR/proc and DIR/etc instead of this machine's. Starts no tool.",
 )
 def command(as_json: bool, root: Path | None) -> None:
-    r"""Say what this machine will and will not show, and what to install.
+    """Say what this machine will and will not show, and what to install.
 
     \b
     The summary comes first. Below it each fact has one of three verdicts:
@@ -46,7 +46,7 @@ def command(as_json: bool, root: Path | None) -> None:
       fixturegen doctor
       fixturegen doctor --json
       fixturegen doctor --sysfs copy-of-another-machine
-    """
+    """  # noqa: D301 (click wants the character, so the string cannot be raw)
     from fixturegen import machine as machines
     from fixturegen.machine.conditions import conditions
     from fixturegen.machine.situation import situation
@@ -126,8 +126,8 @@ def _summary(choice: Choice, findings: list[Finding], disturbed: list[str]) -> l
     if minded:
         pairs.append(("Keep in mind", "; ".join(minded)))
     if choice.cpus:
-        python = f"; Python on CPU {_list(choice.others)}" if choice.others else ""
-        pairs.append(("It would measure on", f"CPU {_list(choice.cpus)}{python}"))
+        python = f"; Python on {_list(choice.others)}" if choice.others else ""
+        pairs.append(("It would measure on", f"{_list(choice.cpus)}{python}"))
     if missing:
         pairs.append(("Not installed", ", ".join(missing)))
     lines = []
@@ -185,4 +185,4 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def _list(cpus: tuple[int, ...]) -> str:
     from fixturegen.machine.phrases import cpu_list
 
-    return cpu_list(tuple(sorted(cpus)))
+    return f"{'CPU' if len(cpus) == 1 else 'CPUs'} {cpu_list(tuple(sorted(cpus)))}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fixturegen.errors import CheckError
+from fixturegen.units import escape
 
 if TYPE_CHECKING:
     from fixturegen.elf import Binding, ElfFacts
@@ -118,16 +119,16 @@ def _echo(line: str, err: bool = False) -> None:
 
 
 def _block(facts: ElfFacts, found: list[Binding], asked: bool) -> Iterator[str]:
-    from fixturegen.elf import bindings, shown
+    from fixturegen.elf import bindings
 
-    yield shown(str(facts.path))
+    yield escape(str(facts.path))
     yield _row("linked", _linked(facts))
     yield _row("binding", _how_bound(facts, list(bindings(facts)) if asked else found))
     yield _row("RELRO", facts.relro)
     if facts.interpreter is not None:
-        yield _row("interpreter", shown(facts.interpreter))
+        yield _row("interpreter", escape(facts.interpreter))
     if facts.linking == "dynamic":
-        yield from _wrapped("needs", ", ".join(map(shown, facts.needed)) or "no library")
+        yield from _wrapped("needs", ", ".join(map(escape, facts.needed)) or "no library")
     yield _row("build-id", facts.build_id or "none")
     yield _row("type", f"{facts.elf_class}, {facts.type}")
     yield _row("machine", facts.machine)
@@ -170,10 +171,8 @@ def _symbols(count: int) -> str:
 
 
 def _asked(found: list[Binding]) -> Iterator[str]:
-    from fixturegen.elf import shown
-
     rows = [
-        (shown(each.symbol), each.relocation.type if each.relocation else "-", each.verdict)
+        (escape(each.symbol), each.relocation.type if each.relocation else "-", each.verdict)
         for each in found
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -183,10 +182,8 @@ def _asked(found: list[Binding]) -> Iterator[str]:
 
 
 def _summary(found: list[Binding]) -> Iterator[str]:
-    from fixturegen.elf import shown
-
     for verdict, label in (("lazy", "lazy"), ("bound", "at start-up")):
-        names = [shown(each.symbol) for each in found if each.verdict == verdict]
+        names = [escape(each.symbol) for each in found if each.verdict == verdict]
         if not names:
             continue
         listed = f": {', '.join(names)}" if len(names) <= _LISTED else " (--symbol NAME tells more)"

@@ -8,7 +8,6 @@ count is held against the file's size, and a damaged file is one `CheckError` of
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation, Verdict, to_json
 from fixturegen.elf.reading import read
 from fixturegen.elf.rule import binding, bindings
-from fixturegen.elf.words import shown
 
 __all__ = [
     "Binding",
@@ -18,6 +17,5 @@ __all__ = [
     "binding",
     "bindings",
     "read",
-    "shown",
     "to_json",
 ]

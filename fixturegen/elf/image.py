@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixturegen.elf import words
 from fixturegen.errors import CheckError
+from fixturegen.units import escape
 
 # What one file may cost. libLLVM.so of 200 MB needs 14 MB of reading; a header that asks for more
 # than this is damaged or hostile.
@@ -69,7 +69,7 @@ class Image:
 
     def error(self, problem: str) -> CheckError:
         """Return the one-line error that names the file."""
-        return CheckError(f"{words.shown(str(self.path))}: {problem}")
+        return CheckError(f"{escape(str(self.path))}: {problem}")
 
     def check(self, offset: int, size: int, what: str) -> None:
         """Raise if the file does not have these bytes."""
@@ -107,13 +107,13 @@ def opened(path: Path) -> Iterator[Image]:
     except (OSError, ValueError) as error:
         # ValueError: a path with a NUL in it. OSError: from here, or from a pread on a bad disk.
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise CheckError(f"{words.shown(str(path))}: cannot be read: {problem}") from error
+        raise CheckError(f"{escape(str(path))}: cannot be read: {problem}") from error
 
 
 def _refuse_other_kinds(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
-        raise CheckError(f"{words.shown(str(path))}: {kind}, not an ELF file")
+        raise CheckError(f"{escape(str(path))}: {kind}, not an ELF file")
 
 
 def read_header(image: Image) -> Header:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation
-from fixturegen.elf.words import shown
+from fixturegen.units import escape
 
 
 def binding(
@@ -88,9 +88,9 @@ def _why_bound(facts: ElfFacts, bind_now_env: str | None) -> str:
     if loader == "musl":
         return "musl's ld.so binds everything at start-up"
     if loader == "other" and facts.interpreter is not None:
-        return f"the interpreter {shown(facts.interpreter)} is not known to bind lazily"
+        return f"the interpreter {escape(facts.interpreter)} is not known to bind lazily"
     if bind_now_env:  # glibc looks only whether the value is empty
-        return f"LD_BIND_NOW={shown(bind_now_env)} (every value but the empty one means now)"
+        return f"LD_BIND_NOW={escape(bind_now_env)} (every value but the empty one means now)"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""readelf's words: names of machines, flags and relocations, and text that is safe to show.
+"""readelf's words: names of machines, flags and relocations.
 
 The names come from pyelftools. What it lacks is added here, each time with the reason; the
 functional tests hold all of it against the installed readelf.
@@ -6,7 +6,6 @@ functional tests hold all of it against the installed readelf.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from functools import cache
 
@@ -50,21 +49,6 @@ _TABLES = {
 }
 RISCV = 243
 AARCH64 = 183
-
-# Control, format (the bidi marks are among them), surrogate, line and paragraph separator.
-_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-
-
-def shown(text: str) -> str:
-    r"""Return `text` on one line with control and bidi characters escaped, as in `\u202e`."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char.encode("unicode_escape", "surrogatepass").decode()
-        if unicodedata.category(char) in _UNSAFE
-        else char
-        for char in text
-    )
 
 
 def machine(number: int) -> str:

@@ -111,7 +111,7 @@ def _python(flat: str) -> ast.expr:
             warnings.simplefilter("error")  # "1and 2", "x is 1": wrong, not merely doubtful
             return ast.parse(masked, mode="eval").body
     except SyntaxError as error:
-        at = min(max((error.offset or 1) - 1, 0), len(flat) - 1)
+        at = min(error.offset - 1, len(flat)) if error.offset else len(flat)
         assignment = re.search(r"(?<![<>=!])=(?!=)", flat)
         if assignment and "(" not in flat[: assignment.start()]:
             at, advice = assignment.start(), "compare with =="
@@ -241,7 +241,7 @@ class _Reader:
     def call(self, node: ast.Call, at: int, end: int, depth: int) -> Node:
         target = node.func
         name = self.text[target.col_offset : target.end_col_offset]
-        if not isinstance(target, ast.Name):
+        if not isinstance(target, ast.Name) or "." in name:
             raise self.wrong(target, "only a named function can be called")
         if name not in FUNCTIONS:
             raise self.wrong(

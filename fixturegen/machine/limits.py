@@ -9,6 +9,7 @@ from fixturegen.machine import phrases
 from fixturegen.machine.finding import Finding
 from fixturegen.machine.phrases import known
 from fixturegen.machine.values import Machine, Unknown
+from fixturegen.units import format_bytes
 
 if TYPE_CHECKING:
     from fixturegen.machine.situation import Situation
@@ -37,7 +38,7 @@ def limits(machine: Machine, here: Situation) -> Iterator[Finding]:
 
 def _memory(m: Machine) -> Finding:
     nodes = 1 if isinstance(m.nodes, Unknown) else len(m.nodes)
-    text = known(m.memory_bytes, phrases.size)
+    text = known(m.memory_bytes, format_bytes)
     if isinstance(m.memory_bytes, Unknown):
         return Finding(MEMORY, "memory", "absent", text)
     if nodes < 2:
@@ -65,7 +66,7 @@ def _caches(m: Machine) -> Finding:
 
 
 def _pages(m: Machine) -> Finding:
-    text = known(m.page_bytes, phrases.size)
+    text = known(m.page_bytes, format_bytes)
     if isinstance(m.page_bytes, Unknown):
         return Finding(MEMORY, "page size", "absent", text)
     if m.page_bytes == USUAL_PAGE:
@@ -117,7 +118,7 @@ def _locking(here: Situation) -> Finding:
     if isinstance(here.memlock_bytes, Unknown):
         return Finding(MEMORY, "locked memory", "absent", known(here.memlock_bytes))
     limit = here.memlock_bytes
-    text = "no limit" if limit is None else f"limit {phrases.size(limit)}"
+    text = "no limit" if limit is None else f"limit {format_bytes(limit)}"
     if here.lock_any and limit is not None:
         return Finding(MEMORY, "locked memory", "ok", f"{text}, which does not bind this user")
     if limit is None or limit >= ENOUGH_LOCKED:

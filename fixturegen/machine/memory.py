@@ -25,7 +25,7 @@ def caches(tree: Tree, online: tuple[int, ...] | Unknown) -> tuple[Cache, ...] |
         for name in tree.names(folder, r"index[0-9]{1,2}"):
             _add_cache(tree, f"{folder}/{name}", cpu, frozenset(online), shares)
     if not shares:
-        return Unknown("no cache folder under the CPUs (usual on Arm guests without a PPTT table)")
+        return Unknown("no cache folder under the CPUs (its firmware or hypervisor describes none)")
     found = []
     for (level, kind, size, line), groups in sorted(shares.items()):
         for shared_by in sorted({len(group) for group in groups}):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from fixturegen.machine.values import Machine, Policy, Unknown
+from fixturegen.units import format_bytes, format_number, format_percent
 
 _T = TypeVar("_T")
 ASLR = {0: "off", 1: "on, without the heap (1)", 2: "on (2)"}
@@ -16,16 +17,6 @@ ASLR = {0: "off", 1: "on, without the heap (1)", 2: "on (2)"}
 def known(value: _T | Unknown, words: Callable[[_T], str] = str) -> str:
     """Return the words for a known value, or `unknown: reason`."""
     return f"unknown: {value.unknown}" if isinstance(value, Unknown) else words(value)
-
-
-def size(count: int) -> str:
-    """Return bytes in the largest binary unit that keeps the number exact enough: 512 KiB."""
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if count >= 1 << power:
-            tenths = (count * 10 + (1 << power - 1)) >> power
-            whole, tenth = divmod(tenths, 10)
-            return f"{whole}.{tenth} {unit}" if tenth else f"{whole} {unit}"
-    return f"{count} bytes"
 
 
 def plural(count: int, noun: str) -> str:
@@ -79,8 +70,11 @@ def classes_words(machine: Machine) -> str:
 
 def smt_words(machine: Machine) -> str:
     """Return the state of SMT (two or more hardware threads on a core)."""
+    threads = machine.threads_per_core
     if isinstance(machine.smt, Unknown):
-        return known(machine.smt)
+        if isinstance(threads, Unknown):
+            return known(machine.smt)
+        return f"{plural(threads, 'thread')} per core online; the kernel has no switch for it"
     states = {
         "on": "on",
         "off": "off, can be switched on",
@@ -89,8 +83,8 @@ def smt_words(machine: Machine) -> str:
         "notimplemented": "no control on this architecture",
     }
     text = states.get(machine.smt, machine.smt)
-    if isinstance(machine.threads_per_core, int):
-        text += f"; {plural(machine.threads_per_core, 'thread')} per core online"
+    if isinstance(threads, int):
+        text += f"; {plural(threads, 'thread')} per core online"
     return text
 
 
@@ -100,7 +94,7 @@ def caches_words(machine: Machine) -> str:
         return known(machine.caches)
     suffix = {"Data": "d", "Instruction": "i"}
     return ", ".join(
-        f"L{c.level}{suffix.get(c.kind, '')} {size(c.size_bytes)}"
+        f"L{c.level}{suffix.get(c.kind, '')} {format_bytes(c.size_bytes)}"
         + (f" x{c.count}" if c.count > 1 else "")
         + (f" shared by {c.shared_by}" if c.shared_by > 1 else "")
         for c in machine.caches
@@ -168,12 +162,16 @@ def _tally(policies: tuple[Policy, ...], words: Callable[[Policy], str]) -> str:
 
 
 def _limits(policy: Policy) -> str:
-    return f"{known(policy.min_khz, mhz)} to {known(policy.max_khz, mhz)}"
+    text = f"{known(policy.min_khz, mhz)} to {known(policy.max_khz, mhz)}"
+    if isinstance(policy.max_khz, int) and isinstance(policy.hardware_max_khz, int):
+        if policy.max_khz < policy.hardware_max_khz:
+            text += f" (the hardware allows {mhz(policy.hardware_max_khz)})"
+    return text
 
 
 def mhz(khz: int) -> str:
-    """Return a frequency in kHz as whole MHz, half up."""
-    return f"{(khz + 500) // 1000} MHz"
+    """Return a frequency in kHz as whole MHz."""
+    return f"{format_number(Fraction(khz, 1000))} MHz"
 
 
 def aslr_words(machine: Machine) -> str:
@@ -194,8 +192,7 @@ def quota_words(quota: str) -> str:
     if found is None or int(found.group(2)) == 0:
         return quota
     used, period = int(found.group(1)), int(found.group(2))
-    hundredths = round(Fraction(100 * used, period))
-    cpus = f"{hundredths // 100}.{hundredths % 100:02d}"
+    cpus = format_number(Fraction(used, period), 2)
     return f"{cpus} CPUs ({used} us in each {period} us, then paused)"
 
 
@@ -205,5 +202,5 @@ def steal_words(machine: Machine) -> str:
         return known(machine.steal_ticks)
     if machine.total_ticks <= 0:
         return "unknown: no time is counted"
-    hundredths = round(Fraction(10000 * machine.steal_ticks, machine.total_ticks))
-    return f"{hundredths // 100}.{hundredths % 100:02d}% since boot"
+    share = Fraction(machine.steal_ticks, machine.total_ticks)
+    return f"{format_percent(share, 2)} since boot"

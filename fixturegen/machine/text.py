@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from fixturegen.machine import phrases
 from fixturegen.machine.phrases import known
 from fixturegen.machine.record import from_json
+from fixturegen.machine.tree import escaped
 from fixturegen.machine.values import Machine, Unknown
+from fixturegen.units import format_bytes
 
 _T = TypeVar("_T")
 
@@ -24,17 +26,19 @@ def one_line(plain: dict[str, Any]) -> str:
         _or(m.logical_cpus, "unknown number of CPUs", lambda count: phrases.plural(count, "CPU")),
         _last_level(m),
         _or(m.kernel_release, "Linux", lambda release: f"Linux {phrases.short_release(release)}"),
-        _or(m.virtualisation, "guest or not unknown", lambda kind: "" if kind == "none" else kind),
+        _or(
+            m.virtualisation, "unknown whether a guest", lambda kind: "" if kind == "none" else kind
+        ),
         _governor(m),
     ]
-    return ", ".join(part for part in parts if part)
+    return escaped(", ".join(part for part in parts if part))
 
 
 def report_lines(plain: dict[str, Any]) -> list[tuple[str, str]]:
     """Return (label, value) pairs for a fixture's machine section; unknown says why."""
     m = from_json(plain)
     release = known(m.kernel_release)
-    return [
+    lines = [
         ("processor", known(m.cpu_model)),
         ("identity", _identity(m)),
         ("CPUs", phrases.cpus_words(m)),
@@ -42,8 +46,8 @@ def report_lines(plain: dict[str, Any]) -> list[tuple[str, str]]:
         ("SMT", phrases.smt_words(m)),
         ("caches", phrases.caches_words(m)),
         ("NUMA", known(m.nodes, lambda nodes: phrases.plural(len(nodes), "node"))),
-        ("memory", known(m.memory_bytes, phrases.size)),
-        ("page size", known(m.page_bytes, phrases.size)),
+        ("memory", known(m.memory_bytes, format_bytes)),
+        ("page size", known(m.page_bytes, format_bytes)),
         ("huge pages", phrases.thp_words(m)),
         ("kernel", release + known(m.kernel_version, lambda version: f", {version}")),
         ("system", known(m.os)),
@@ -60,6 +64,8 @@ def report_lines(plain: dict[str, Any]) -> list[tuple[str, str]]:
         ("load average", known(m.load_average, " ".join)),
         ("stolen time", phrases.steal_words(m)),
     ]
+    # Escaped when it was read, and again here: a context may come from a stranger.
+    return [(label, escaped(value)) for label, value in lines]
 
 
 def _identity(m: Machine) -> str:
@@ -76,7 +82,7 @@ def _last_level(m: Machine) -> str:
     if isinstance(m.caches, Unknown) or isinstance(m.last_level_cache_bytes, Unknown):
         return "caches unknown"
     level = max(cache.level for cache in m.caches)
-    return f"{phrases.size(m.last_level_cache_bytes)} L{level}"
+    return f"{format_bytes(m.last_level_cache_bytes)} L{level}"
 
 
 def _governor(m: Machine) -> str:

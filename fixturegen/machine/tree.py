@@ -92,9 +92,14 @@ class Tree:
 
 def printable(text: str) -> str:
     """Return `text` on one line, control characters escaped, cut at `SHOWN` characters."""
+    words = escaped(text)
+    return words if len(words) <= SHOWN else words[: SHOWN - 3] + "..."
+
+
+def escaped(text: str) -> str:
+    """Return `text` on one line of plain ASCII: everything else as an escape."""
     words = " ".join(text.split())
-    escaped = "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in words)
-    return escaped if len(escaped) <= SHOWN else escaped[: SHOWN - 3] + "..."
+    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in words)
 
 
 def parse_cpus(text: str) -> tuple[int, ...] | None:

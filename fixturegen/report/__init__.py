@@ -3,8 +3,9 @@
 from fixturegen.report.text import (
     current_run,
     render_report,
+    stored_text,
     summarise,
     text_path,
 )
 
-__all__ = ["current_run", "render_report", "summarise", "text_path"]
+__all__ = ["current_run", "render_report", "stored_text", "summarise", "text_path"]

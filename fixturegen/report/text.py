@@ -153,7 +153,6 @@ def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
     return [units.escape(note, 300) for note in notes]
 
 
-def read_text(project: Project, fixture: str) -> str | None:
-    """Return the fixture's text as it is on disk, or None."""
-    path = text_path(project, fixture)
-    return files.read_text(path) if path.is_file() else None
+def stored_text(project: Project, fixture: Fixture, stored: record.Stored) -> str:
+    """Return the text that a stored run gives."""
+    return render_report(project, fixture, stored.context, summarise(fixture, stored))

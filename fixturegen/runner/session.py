@@ -31,7 +31,7 @@ class Options:
 
     def parameters(self, fixture: Fixture) -> dict[str, Value]:
         """Return the parameters in force."""
-        return {**fixture.params, **self.sets}
+        return {**fixture.params, **{k: v for k, v in self.sets.items() if k in fixture.params}}
 
     def chosen(self, fixture: Fixture) -> list[str]:
         """Return the fixture's languages that are wanted."""

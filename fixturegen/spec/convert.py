@@ -142,7 +142,7 @@ def _mode(table: schema.ModeTable) -> Mode:
 def _metric(name: str, table: schema.MetricTable, modes: tuple[Mode, ...], at: str) -> Metric:
     _members(table.modes, [m.name for m in modes], f"{at}: metric {name!r}: modes")
     kind = table.kind or ("count" if table.unit == "count" else "time")
-    return Metric(name, table.value, table.unit, kind, tuple(table.modes))
+    return Metric(name, table.value, table.unit, kind, tuple(table.modes), table.optional)
 
 
 def _check_pattern(name: str, pattern: str, at: str) -> None:

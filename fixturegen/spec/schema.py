@@ -75,6 +75,9 @@ class MetricTable(Struct, forbid_unknown_fields=True):
         ),
     ] = None
     modes: Annotated[list[str], Meta(description="only these modes give this metric")] = []
+    optional: Annotated[
+        bool, Meta(description="true: a sample whose lines do not give it is ok without it")
+    ] = False
 
 
 class ProgramTable(Struct, forbid_unknown_fields=True):

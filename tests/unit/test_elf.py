@@ -102,19 +102,6 @@ def test_lines_are_readelfs_byte_for_byte() -> None:
     assert words.bind_now_line(wide=True) == f" 0x0000000000000018 (BIND_NOW){' ' * 11}"
 
 
-def test_shown_escapes_control_and_bidi_and_leaves_letters() -> None:
-    assert (
-        shown_all("a\x1b[31m\n\u202eb\u00e4\u2028") == r"a\x1b[31m\n\u202eb" + "\u00e4" + r"\u2028"
-    )
-    assert shown_all("\udcff") == r"\udcff"
-
-
-def shown_all(text: str) -> str:
-    once = elf.shown(text)
-    assert elf.shown(once) == once  # text may pass through it twice
-    return once
-
-
 def test_json_is_plain_data_and_survives_a_name_that_is_no_text(tmp_path: Path) -> None:
     forged = Forge(slots=(("a\udcffb\n", JUMP_SLOT, 0),), needed=("lib\u202e.so",))
     facts = elf.read(forged.write(tmp_path / "forged"))

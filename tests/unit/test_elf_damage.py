@@ -15,6 +15,7 @@ from test_elf_forge import GLOB_DAT, JUMP_SLOT, RELATIVE, Forge
 
 from fixturegen import elf
 from fixturegen.errors import CheckError
+from fixturegen.units import escape
 
 GOOD = Forge(
     slots=(("random", JUMP_SLOT, 0), ("printf", JUMP_SLOT, 0)),
@@ -29,9 +30,9 @@ def problem(path: Path) -> str:
     """Return what is wrong with a file, after the shape of the message was checked."""
     with pytest.raises(CheckError) as caught:
         elf.read(path)
-    assert str(caught.value).startswith(f"{elf.shown(str(path))}: ")
+    assert str(caught.value).startswith(f"{escape(str(path))}: ")
     assert "\n" not in str(caught.value)
-    return str(caught.value).removeprefix(f"{elf.shown(str(path))}: ")
+    return str(caught.value).removeprefix(f"{escape(str(path))}: ")
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,7 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
 from fixturegen import elf
 from fixturegen.errors import CheckError
+from fixturegen.units import escape
 for name in sys.argv[1:]:
     before = time.process_time()
     try:

@@ -139,9 +139,8 @@ def test_offline_siblings_do_not_count(tmp_path: Path) -> None:
 def test_a_guest_that_shows_nothing_is_unknown_and_never_ok(tmp_path: Path) -> None:
     found = machine.describe(trees.small_guest(tmp_path))
     assert found.virtualisation == "KVM guest"
-    assert found.caches == Unknown(
-        "no cache folder under the CPUs (usual on Arm guests without a PPTT table)"
-    )
+    assert isinstance(found.caches, Unknown)
+    assert found.caches.unknown.startswith("no cache folder under the CPUs")
     assert line(tmp_path) == (
         "Intel Xeon, 1 CPU, caches unknown, Linux, KVM guest, governor unknown (no cpufreq)"
     )
@@ -154,11 +153,9 @@ def test_a_guest_that_shows_nothing_is_unknown_and_never_ok(tmp_path: Path) -> N
 
 def test_an_empty_root_says_why_for_everything(tmp_path: Path) -> None:
     found = machine.describe(tmp_path)
-    known = {
-        f.name for f in fields(found)
-        if not isinstance(getattr(found, f.name), Unknown) and getattr(found, f.name) not in ((), "")
-    }
-    assert known == set()
+    values = [getattr(found, field.name) for field in fields(found)]
+    assert [v for v in values if not isinstance(v, Unknown) and v not in ((), "")] == []
+    assert all(v.unknown for v in values if isinstance(v, Unknown))
     assert machine.disturbances(tmp_path) == []
     assert line(tmp_path).startswith("unknown processor")
 
@@ -245,6 +242,39 @@ def test_the_text_is_plain_and_names_no_place(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(plain) + "".join(texts)
 
 
+def test_a_context_from_a_stranger_cannot_paint_the_terminal(tmp_path: Path) -> None:
+    plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
+    plain["cpu_model"] = plain["os"] = "\x1b[31m red\n\u202e\ud800"
+    texts = [machine.one_line(plain), *(value for _, value in machine.report_lines(plain))]
+    assert all(text.isascii() and text.isprintable() for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("AMD EPYC 7742 64-Core Processor", "AMD EPYC 7742"),
+        ("AMD Ryzen 9 5900X 12-Core Processor", "AMD Ryzen 9 5900X"),
+        ("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", "Intel Xeon Platinum 8375C"),
+        ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "Intel Xeon CPU E5-2680 v4"),
+        ("Processor", "Processor"),
+    ],
+)
+def test_a_processors_name_without_trade_marks(tmp_path: Path, name: str, short: str) -> None:
+    assert line(lay(tmp_path, trees.x86(name))).split(",")[0] == short
+
+
+def test_a_frequency_limit_below_the_hardwares_is_said(tmp_path: Path) -> None:
+    root = lay(trees.intel_pstate(tmp_path),
+               {f"{CPU}/cpufreq/policy{n}/scaling_max_freq": "1600000" for n in range(4)})
+    assert "800 MHz to 1600 MHz (the hardware allows 3400 MHz)" in told(root)["governor"]
+
+
+def test_threads_per_core_without_a_switch_for_smt(tmp_path: Path) -> None:
+    root = trees.intel_pstate(tmp_path)
+    (root / CPU / "smt/control").unlink()
+    assert told(root)["SMT"] == "2 threads per core online; the kernel has no switch for it"
+
+
 GARBAGE = [
     b"", b"\n", b"\x00\xff\xfe", b"\xd9\xa3", b"0-99999999999", b"-", b"5-2", b"1,,2", b"1_000",
     b"9" * 5000, b"nan", b"[", b"[]", b"cpu", b"\x1b[31mred", "\u202ebidi".encode(), b"x" * 70000,
@@ -268,17 +298,14 @@ def test_one_damaged_file_at_a_time_is_survived(tmp_path: Path) -> None:
     chance = random.Random(5)
     for path in sorted(p for p in root.rglob("*") if p.is_file()):
         whole = path.read_bytes()
-        for _ in range(3):
-            data = bytearray(whole)
-            data[chance.randrange(len(data))] = chance.randrange(256)
-            path.write_bytes(data[: chance.randrange(1, len(data) + 1)])
-            found = machine.describe(root)
-            assert line(root).isascii()
-            assert found.memory_bytes != 0
+        data = bytearray(whole)
+        data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data[: chance.randrange(1, len(data) + 1)])
+        assert line(root).isascii()
         path.write_bytes(whole)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file; see the folder test below")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file; EIO stands in below")
 def test_a_file_without_permission_says_so(tmp_path: Path) -> None:
     root = trees.intel_pstate(tmp_path)
     (root / CPU / "smt/control").chmod(0)
@@ -293,9 +320,12 @@ def test_folders_loops_and_pipes_where_files_should_be(tmp_path: Path) -> None:
     (kernel / "osrelease").mkdir()
     os.mkfifo(kernel / "version")  # opening it for reading would wait for ever
     (kernel / "nmi_watchdog").symlink_to("nmi_watchdog")
+    (kernel / "randomize_va_space").unlink()
+    (kernel / "randomize_va_space").symlink_to("/proc/self/mem")  # opens, and read gives EIO
     found = machine.describe(root)
     assert found.kernel_release == Unknown("/proc/sys/kernel/osrelease cannot be read (EINVAL)")
     assert found.kernel_version == Unknown("/proc/sys/kernel/version cannot be read (EINVAL)")
+    assert found.aslr == Unknown("/proc/sys/kernel/randomize_va_space cannot be read (EIO)")
     assert found.nmi_watchdog == Unknown("/proc/sys/kernel/nmi_watchdog cannot be read (ELOOP)")
 
 

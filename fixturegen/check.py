@@ -1,0 +1,92 @@
+"""Compares what is committed with what it must be; writes nothing and starts no process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fixturegen import errors, files, record, render, report
+from fixturegen.model import Fixture
+from fixturegen.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not agree, with the command that repairs it."""
+
+    fixture: str
+    kind: str  # "render", "report", "claim", "data"
+    what: str
+    repair: str
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was compared, and what was found."""
+
+    programs: int = 0
+    texts: int = 0
+    runs: int = 0
+    claims: int = 0
+    undecided: int = 0
+    findings: list[Finding] | None = None
+
+    def add(self, finding: Finding) -> None:
+        """Take in one finding."""
+        self.findings = [*(self.findings or []), finding]
+
+
+def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
+    """Check one fixture's programs, text, stored runs and claims."""
+    _check_programs(project, fixture, checked)
+    current = report.current_run(project, fixture.name)
+    for run in record.finished_runs(project, fixture.name):
+        try:
+            _check_run(project, fixture, run, run == current, checked)
+        except errors.CheckError as error:
+            checked.add(Finding(fixture.name, "data", error.what, error.hint))
+    path = report.text_path(project, fixture.name)
+    if path.is_file() and current is None:
+        checked.add(
+            Finding(fixture.name, "report", f"{project.shown(path)} has no stored run behind it",
+                    f"fixturegen run {fixture.name}")
+        )
+
+
+def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> None:
+    repair = f"fixturegen render {fixture.name}"
+    expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+    for path, text in expected.items():
+        checked.programs += 1
+        target = project.root / path
+        if not target.is_file():
+            checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
+        elif files.read_bytes(target) != text.encode():
+            what = f"{path} is not what the templates give"
+            checked.add(Finding(fixture.name, "render", what, repair))
+
+
+def _check_run(
+    project: Project, fixture: Fixture, run: str, current: bool, checked: Checked
+) -> None:
+    """Read a run's samples (which compares their digest); compare the text and judge the claims."""
+    stored = record.stored(project, fixture.name, run)
+    checked.runs += 1
+    if not current:
+        for _ in stored.samples():
+            pass
+        return
+    summary = report.summarise(fixture, stored)
+    path = report.text_path(project, fixture.name)
+    repair = f"fixturegen report {fixture.name}"
+    checked.texts += 1
+    if not path.is_file():
+        checked.add(Finding(fixture.name, "report", f"{project.shown(path)} is missing", repair))
+    elif files.read_text(path) != report.render_report(project, fixture, stored.context, summary):
+        what = f"{project.shown(path)} is not what the samples of run {run} give"
+        checked.add(Finding(fixture.name, "report", what, repair))
+    for result in summary.claims():
+        checked.claims += 1
+        checked.undecided += result.verdict.state == "undecided"
+        if result.verdict.state == "fails":
+            what = f"run {run}: does not hold: {result.claim.text} [{result.claim.holds}]"
+            checked.add(Finding(fixture.name, "claim", what, f"fixturegen run {fixture.name}"))

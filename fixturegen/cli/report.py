@@ -1,0 +1,61 @@
+"""`fixturegen report`."""
+
+from __future__ import annotations
+
+import difflib
+
+import click
+
+from fixturegen import errors, files, record, report
+from fixturegen.cli.common import names_argument, project_of
+from fixturegen.project import Project
+
+
+@click.command()
+@names_argument
+@click.option("--run", "run_name", metavar="NAME",
+              help="Make this stored run the text; default: the run that the text names, else the "
+                   "newest complete one.")
+@click.option("--check", is_flag=True,
+              help="Write nothing; exit 1 and show the difference if a text is not what its stored "
+                   "samples give.")
+@click.pass_context
+def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, check: bool) -> None:
+    """Write the fixtures' texts again from stored samples; starts no process.
+
+    \b
+    fixturegen report                              every text again, from the run that it names
+    fixturegen report p04-first-run --run quiet    another stored run becomes the text
+    fixturegen report --check                      byte for byte the same, on any machine?
+    """
+    project = project_of(ctx)
+    chosen = project.choose(names)
+    if run_name and len(chosen) > 1:
+        raise errors.UsageError("--run goes with one FIXTURE", f"one of: {', '.join(chosen)}")
+    drift = 0
+    for name in chosen:
+        run = run_name or report.current_run(project, name)
+        if run is None:
+            raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
+        text = report.stored_text(project, project.load(name), record.stored(project, name, run))
+        path = report.text_path(project, name)
+        if not check:
+            changed = files.write(path, text)
+            click.echo(f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})")
+            continue
+        old = files.read_text(path) if path.is_file() else ""
+        if old != text:
+            drift += 1
+            click.echo(_diff(project, name, old, text), nl=False)
+    if drift:
+        words = " ".join(["fixturegen report", *names, *(["--run", run_name] if run_name else [])])
+        click.echo(f"{drift} texts differ from what their samples give; repair: {words}", err=True)
+        ctx.exit(1)
+
+
+def _diff(project: Project, name: str, old: str, new: str) -> str:
+    shown = project.shown(report.text_path(project, name))
+    lines = difflib.unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), shown, f"{shown} (rendered)"
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

@@ -47,8 +47,12 @@ def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
     path = report.text_path(project, fixture.name)
     if path.is_file() and current is None:
         checked.add(
-            Finding(fixture.name, "report", f"{project.shown(path)} has no stored run behind it",
-                    f"fixturegen run {fixture.name}")
+            Finding(
+                fixture.name,
+                "report",
+                f"{project.shown(path)} has no stored run behind it",
+                f"fixturegen run {fixture.name}",
+            )
         )
 
 

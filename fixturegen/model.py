@@ -188,7 +188,8 @@ class Sample:
 
     `lines` maps a line's name to its columns, each a list with one entry per printed line, an
     integer or the exact decimal text. `after` is the path of the case that ran before it, empty
-    for the first of a run. `status` is "ok" for a sample that may enter a statistic; else `detail` says why.
+    for the first of a run. `status` is "ok" for a sample that may enter a statistic; else
+    `detail` says why.
     `leftovers` counts processes that outlived it and were killed; `rcu` the kernel's RCU
     callbacks batches on its CPU in its window (-1: not recorded).
     """
@@ -207,7 +208,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """What a build made. `commands` are the exact command lines; `path` is relative to the project."""
+    """What a build made: its path in the project and the exact command lines."""
 
     program: str
     language: str

@@ -36,10 +36,10 @@ def run_folder(project: Project, fixture: str, run: str) -> Path:
 
 def finished_runs(project: Project, fixture: str) -> list[str]:
     """Return the names of the stored runs, oldest first (by their start, then name)."""
-    found = []
-    for path in sorted((project.fixtures / fixture).glob(f"*/{CONTEXT}")):
-        found.append((read_context(path.parent)["started"], path.parent.name))
-    return [name for _, name in sorted(found)]
+    folders = [path.parent for path in (project.fixtures / fixture).glob(f"*/{CONTEXT}")]
+    return [
+        name for _, name in sorted((read_context(each)["started"], each.name) for each in folders)
+    ]
 
 
 class Writer:

@@ -1,4 +1,4 @@
-"""Templates and values to text: sandboxed, strict, and nothing loaded from outside the templates."""
+"""Templates and values to text: sandboxed, strict, nothing loaded from outside the templates."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def command(
     sets: tuple[str, ...],
     wait: bool,
 ) -> None:
-    """Render the programs and compile what is not up to date.
+    r"""Render the programs and compile what is not up to date.
 
     \b
     fixturegen build                              all fixtures, all languages

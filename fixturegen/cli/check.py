@@ -28,7 +28,9 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
         check.check_fixture(project, project.load(name), checked)
     findings = checked.findings or []
     if as_json:
-        click.echo(json.dumps({**asdict(checked), "findings": [asdict(f) for f in findings]}, indent=1))
+        click.echo(
+            json.dumps({**asdict(checked), "findings": [asdict(f) for f in findings]}, indent=1)
+        )
         ctx.exit(1 if findings else 0)
     for finding in findings:
         click.echo(f"{finding.kind:<7} {finding.what}")

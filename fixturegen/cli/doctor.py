@@ -20,7 +20,27 @@ FORMAT = 1
 GLUE = "\x1f"  # stands for a space at which no line is broken
 
 
-@click.command("doctor", short_help="Say what this machine can and cannot show.")
+# Not the docstring: click wants the character \b, and a docstring with a backslash has to be raw.
+HELP = """Say what this machine will and will not show, and what to install.
+
+\b
+The summary comes first. Below it each fact has one of three verdicts:
+  ok      as it should be
+  note    it works, but it changes what the numbers mean
+  absent  not there, or not readable: unknown, and never taken as ok
+
+A line that starts with -> says what to do. Nothing is changed, nothing needs root, and the
+exit code is 0 whatever is missing.
+
+\b
+Examples:
+  fixturegen doctor
+  fixturegen doctor --json
+  fixturegen doctor --sysfs copy-of-another-machine
+"""
+
+
+@click.command("doctor", help=HELP, short_help="Say what this machine can and cannot show.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same facts as one JSON object.")
 @click.option(
     "--sysfs",
@@ -30,23 +50,7 @@ GLUE = "\x1f"  # stands for a space at which no line is broken
     help="Read DIR/sys, DIR/proc and DIR/etc instead of this machine's. Starts no tool.",
 )
 def command(as_json: bool, root: Path | None) -> None:
-    """Say what this machine will and will not show, and what to install.
-
-    \b
-    The summary comes first. Below it each fact has one of three verdicts:
-      ok      as it should be
-      note    it works, but it changes what the numbers mean
-      absent  not there, or not readable: unknown, and never taken as ok
-
-    A line that starts with -> says what to do. Nothing is changed, nothing needs root, and the
-    exit code is 0 whatever is missing.
-
-    \b
-    Examples:
-      fixturegen doctor
-      fixturegen doctor --json
-      fixturegen doctor --sysfs copy-of-another-machine
-    """  # noqa: D301 (click wants the character, so the string cannot be raw)
+    """Print the page, or the object of --json."""
     from fixturegen import machine as machines
     from fixturegen.machine.conditions import conditions
     from fixturegen.machine.situation import situation

@@ -36,14 +36,18 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
 def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
     """Return one fixture as plain values."""
     return {
-        "name": fixture.name, "title": fixture.title,
+        "name": fixture.name,
+        "title": fixture.title,
         "builtin": fixture.name not in project.own,
         "folder": project.shown(project.folder(fixture.name)),
         "params": fixture.params,
         "programs": [
             {
-                "name": p.name, "languages": list(p.languages), "rounds": p.rounds,
-                "builds": [b.name for b in p.builds], "modes": [m.name for m in p.modes],
+                "name": p.name,
+                "languages": list(p.languages),
+                "rounds": p.rounds,
+                "builds": [b.name for b in p.builds],
+                "modes": [m.name for m in p.modes],
                 "cases": [case.path for case in p.cases()],
                 "metrics": [
                     {"name": m.name, "value": m.value, "unit": m.unit, "kind": m.kind}
@@ -64,7 +68,7 @@ def _show(entry: dict[str, Any], *, full: bool) -> None:
         cases = len(program["cases"])
         click.echo(
             f"  {program['name']:<14} {', '.join(program['languages'])}; "
-            f"{cases} case{'s'[:cases != 1]} x {program['rounds']} rounds"
+            f"{cases} case{'s'[: cases != 1]} x {program['rounds']} rounds"
         )
         if full:
             for path in program["cases"]:
@@ -74,5 +78,7 @@ def _show(entry: dict[str, Any], *, full: bool) -> None:
     if full and entry["params"]:
         click.echo("  parameters: " + ", ".join(f"{k}={v}" for k, v in entry["params"].items()))
     runs = entry["runs"]
-    click.echo(f"  {len(entry['claims'])} claims; {len(runs)} stored runs"
-               + (f": {', '.join(runs)}" if runs else ""))
+    click.echo(
+        f"  {len(entry['claims'])} claims; {len(runs)} stored runs"
+        + (f": {', '.join(runs)}" if runs else "")
+    )

@@ -20,18 +20,24 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
         rounds = rounds_of(fixture, options.rounds)
         steps = schedule(fixture, options.chosen(fixture), rounds, options.seed)
         if as_json:
-            plans.append({
-                "fixture": fixture.name, "seed": options.seed, "rounds": rounds,
-                "params": options.parameters(fixture),
-                "steps": [{"round": s.round, "case": s.case.path} for s in steps],
-            })
+            plans.append(
+                {
+                    "fixture": fixture.name,
+                    "seed": options.seed,
+                    "rounds": rounds,
+                    "params": options.parameters(fixture),
+                    "steps": [{"round": s.round, "case": s.case.path} for s in steps],
+                }
+            )
             continue
         click.echo(f"{fixture.name}: {len(steps)} fresh processes, seed {options.seed}")
         for program in fixture.programs:
             own = [step for step in steps if step.case.program == program.name]
             cases = len({step.case for step in own})
-            click.echo(f"\n{program.name}: {cases} cases x {rounds[program.name]} rounds, "
-                       f"{program.order}; the first round:")
+            click.echo(
+                f"\n{program.name}: {cases} cases x {rounds[program.name]} rounds, "
+                f"{program.order}; the first round:"
+            )
             first = [[str(s.position + 1), s.case.path] for s in own if s.round == 1]
             click.echo(table(["process", "case"], first, "rl"))
     if as_json:

@@ -13,15 +13,22 @@ from fixturegen.project import Project
 
 @click.command()
 @names_argument
-@click.option("--run", "run_name", metavar="NAME",
-              help="Make this stored run the text; default: the run that the text names, else the "
-                   "newest complete one.")
-@click.option("--check", is_flag=True,
-              help="Write nothing; exit 1 and show the difference if a text is not what its stored "
-                   "samples give.")
+@click.option(
+    "--run",
+    "run_name",
+    metavar="NAME",
+    help="Make this stored run the text; default: the run that the text names, else the "
+    "newest complete one.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit 1 and show the difference if a text is not what its stored "
+    "samples give.",
+)
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, check: bool) -> None:
-    """Write the fixtures' texts again from stored samples; starts no process.
+    r"""Write the fixtures' texts again from stored samples; starts no process.
 
     \b
     fixturegen report                              every text again, from the run that it names
@@ -41,7 +48,9 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         path = report.text_path(project, name)
         if not check:
             changed = files.write(path, text)
-            click.echo(f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})")
+            click.echo(
+                f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})"
+            )
             continue
         old = files.read_text(path) if path.is_file() else ""
         if old != text:

@@ -40,9 +40,17 @@ class Plan:
 class Language(Protocol):
     """One language: six members and its names."""
 
-    name: str
-    label: str
-    tools: tuple[tuple[str, str], ...]  # what building needs: tool, Debian package
+    @property
+    def name(self) -> str:
+        """The name in fixture.toml, paths and folders."""
+
+    @property
+    def label(self) -> str:
+        """The name as people write it."""
+
+    @property
+    def tools(self) -> tuple[tuple[str, str], ...]:
+        """What building needs: tool, Debian package."""
 
     def literal(self, value: Value) -> str:
         """Return `value` as a literal of the language that nothing can break out of."""

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from fixturegen.languages.base import Plan, Rendered
 from fixturegen.model import Build, Fixture, Program, Value
 
-_FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+_FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "?": "\\?"}  # "\?": no trigraph can form
 
 

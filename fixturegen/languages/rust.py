@@ -15,7 +15,7 @@ _ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE
 class _Rust:
     name = "rust"
     label = "Rust"
-    tools = (("cargo", "cargo"), ("rustc", "rustc"))
+    tools: tuple[tuple[str, str], ...] = (("cargo", "cargo"), ("rustc", "rustc"))
 
     def literal(self, value: Value) -> str:
         if isinstance(value, bool):

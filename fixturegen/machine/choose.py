@@ -32,10 +32,7 @@ def pick_cpus(machine: Machine, allowed: frozenset[int], count: int) -> Choice:
     if not candidates or count < 1:
         return Choice((), "no CPU is allowed" if not candidates else "no CPU is wanted")
     ranked = sorted(candidates, key=lambda cpu: _rank(machine, cpu))
-    chosen: list[Cpu] = [ranked[0]]
-    while len(chosen) < min(count, len(ranked)):
-        rest = [cpu for cpu in ranked if cpu not in chosen]
-        chosen.append(min(rest, key=lambda cpu: _distance(chosen, cpu)))
+    chosen = ranked if count >= len(ranked) else _nearest(ranked, count)
     numbers = tuple(cpu.cpu for cpu in chosen)
     others = _others(machine, candidates, chosen)
     return Choice(numbers, _reason(machine, candidates, chosen, others, count), others)
@@ -50,19 +47,24 @@ def _rank(machine: Machine, cpu: Cpu) -> tuple[bool, int, bool, int]:
     )
 
 
-def _distance(chosen: list[Cpu], cpu: Cpu) -> tuple[bool, bool, bool]:
-    """Prefer another core, then the same package and NUMA node; `min` keeps the rank order."""
-    first = chosen[0]
-    return (
-        any(cpu.cpu in _core(other) for other in chosen),
-        cpu.package != first.package,
-        cpu.node != first.node,
-    )
+def _nearest(ranked: list[Cpu], count: int) -> list[Cpu]:
+    """Return the first of `ranked` and those that fit to it.
+
+    Cores of their own before anything else, then the same package and NUMA node, then the rank.
+    """
+    first, *rest = ranked
+    chosen, busy = [first], set(_core(first))
+    while len(chosen) < count:
+        places = [(c.cpu in busy, c.package != first.package, c.node != first.node) for c in rest]
+        chosen.append(rest.pop(places.index(min(places))))
+        busy.update(_core(chosen[-1]))
+    return chosen
 
 
 def _others(machine: Machine, candidates: list[Cpu], chosen: list[Cpu]) -> tuple[int, ...]:
     """Leave Python what is not chosen: not isolated, not on a chosen core, if there is such."""
-    left = [cpu for cpu in candidates if cpu not in chosen]
+    taken = {cpu.cpu for cpu in chosen}
+    left = [cpu for cpu in candidates if cpu.cpu not in taken]
     busy = {number for cpu in chosen for number in _core(cpu)}
     apart = [cpu for cpu in left if cpu.cpu not in busy] or left
     return tuple(cpu.cpu for cpu in [c for c in apart if not _isolated(machine, c)] or apart)

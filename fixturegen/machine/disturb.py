@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from fractions import Fraction
 from pathlib import Path
 
 from fixturegen.machine import kernel, topology
 from fixturegen.machine.frequency import CPU
+from fixturegen.machine.phrases import plural
 from fixturegen.machine.tree import Tree
 from fixturegen.machine.values import Unknown
+from fixturegen.units import format_percent
 
 LAUNCHER = "fixturegen-lnch"  # the launcher's comm: the kernel keeps 15 characters
 STEAL_SHARE = 0.01  # of all time since boot; from here on another guest's load is in the numbers
@@ -17,7 +21,8 @@ POWER = "sys/class/power_supply"
 def disturbances(root: Path = Path("/"), exclude_pid: int = 0) -> list[str]:
     """Return one sentence for each disturbance; an empty list if none is seen.
 
-    `exclude_pid` is the caller's own launcher. What cannot be read is not reported.
+    `exclude_pid` is the caller's own launcher; a launcher whose parent is this process is known
+    to be its own in any case. What cannot be read is not reported.
     """
     tree = Tree(root)
     return [
@@ -33,25 +38,35 @@ def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
     pids = [
         pid
         for pid in tree.names("proc", r"[0-9]{1,9}")
-        if int(pid) != exclude_pid and tree.text(f"proc/{pid}/comm") == LAUNCHER
+        if int(pid) != exclude_pid
+        and tree.text(f"proc/{pid}/comm") == LAUNCHER
+        and not (tree.live and _parent(tree, pid) == os.getpid())
     ]
     if not pids:
         return []
     return [f"another fixturegen run is measuring (launcher process {', '.join(pids[:8])})"]
 
 
+def _parent(tree: Tree, pid: str) -> int:
+    """Return the parent's pid, 0 if unknown; the name before it may hold spaces and brackets."""
+    text = tree.text(f"proc/{pid}/stat")
+    words = [] if isinstance(text, Unknown) else text.rpartition(")")[2].split()
+    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+
+
 def _load(tree: Tree) -> list[str]:
-    """Report a load above half of the CPUs: then something ran on one of the two in use."""
+    """Report a load above half of the CPUs that goes on.
+
+    The average alone would report the build, or the run, that has just ended. So a task other
+    than this process must be running now: proc/loadavg's fourth word, running/all.
+    """
     load, online = kernel.load_average(tree), topology.online(tree)
     if isinstance(load, Unknown) or isinstance(online, Unknown):
         return []
-    if float(load[0]) <= max(0.5 * len(online), 0.5):
+    if float(load[0]) <= 0.5 * len(online) or kernel.running(tree) < 2:
         return []
-    plural = "s" if len(online) > 1 else ""
-    return [
-        f"the load average is {load[0]} on {len(online)} CPU{plural} over the last minute "
-        "(a run of your own that just ended counts too)"
-    ]
+    cpus = plural(len(online), "CPU")
+    return [f"other tasks are running: the load average is {load[0]} on {cpus}"]
 
 
 def _steal(tree: Tree) -> list[str]:
@@ -60,7 +75,8 @@ def _steal(tree: Tree) -> list[str]:
         return []
     if stolen < STEAL_SHARE * total:
         return []
-    return [f"the hypervisor took {100 * stolen / total:.1f}% of the CPU time since boot (steal)"]
+    share = format_percent(Fraction(stolen, total), 0)
+    return [f"the hypervisor took {share} of the CPU time since boot (steal)"]
 
 
 def _battery(tree: Tree) -> list[str]:

@@ -112,6 +112,13 @@ def load_average(tree: Tree) -> tuple[str, ...] | Unknown:
     return tuple(words)
 
 
+def running(tree: Tree) -> int:
+    """Return how many tasks run or wait for a CPU now, this process included; 0 if unknown."""
+    text = tree.text("proc/loadavg")
+    found = re.search(r" ([0-9]{1,9})/[0-9]{1,9} ", text) if isinstance(text, str) else None
+    return int(found.group(1)) if found else 0
+
+
 def ticks(tree: Tree) -> tuple[int | Unknown, int | Unknown]:
     """Return (stolen, all) ticks since boot over all CPUs, each 1/USER_HZ seconds."""
     text = tree.text("proc/stat", LARGE)

@@ -163,9 +163,9 @@ def _tally(policies: tuple[Policy, ...], words: Callable[[Policy], str]) -> str:
 
 def _limits(policy: Policy) -> str:
     text = f"{known(policy.min_khz, mhz)} to {known(policy.max_khz, mhz)}"
-    if isinstance(policy.max_khz, int) and isinstance(policy.hardware_max_khz, int):
-        if policy.max_khz < policy.hardware_max_khz:
-            text += f" (the hardware allows {mhz(policy.hardware_max_khz)})"
+    limit, hardware = policy.max_khz, policy.hardware_max_khz
+    if isinstance(limit, int) and isinstance(hardware, int) and limit < hardware:
+        text += f" (the hardware allows {mhz(hardware)})"
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fixturegen import launcher, units
@@ -125,12 +126,7 @@ class Execution:
         try:
             return sample, self._summary.metrics(sample)
         except MetricError as error:
-            failed = (*_head(sample), "unread", str(error), sample.usage, lines)
-            return Sample(*failed, outcome.leftovers, outcome.rcu), None
-
-
-def _head(sample: Sample) -> tuple[str, int, int, str]:
-    return sample.case, sample.round, sample.position, sample.after
+            return replace(sample, status="unread", detail=str(error)), None
 
 
 def _tail(outcome: Outcome) -> str:

@@ -13,8 +13,8 @@ from fixturegen.expression import ExpressionError, check_claim, check_metric, pa
 
 PIECES = re.findall(
     r"\S+",
-    """a.b params.n median( first( min( each( ( ) [ ] [0] : , + - * / // % ** < <= == != > and or not
-    if else lambda x 1 2.5 1e9 0x1f 1_0 True None ... := = ! . is in for await yield f( é ' " #
+    """a.b params.n median( first( min( each( ( ) [ ] [0] : , + - * / // % ** < <= == != > and or
+    not if else lambda x 1 2.5 1e9 0x1f 1_0 True None ... := = ! . is in for await yield f( é ' " #
     \\ { } @ & | ^ ~ ;""",
 )
 

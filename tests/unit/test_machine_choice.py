@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -84,6 +86,14 @@ def test_one_cpu_allowed_is_shared(tmp_path: Path) -> None:
     assert choice.reason.startswith("2 CPUs wanted, 1 allowed; the only CPU allowed, shared")
 
 
+def test_all_of_many_cpus(tmp_path: Path) -> None:
+    root = lay(tmp_path, {f"{CPU}/online": "0-1023"})
+    found = machine.describe(root)
+    everything = frozenset(range(1024))
+    assert set(machine.pick_cpus(found, everything, 1024).cpus) == everything
+    assert len(set(machine.pick_cpus(found, everything, 100).cpus)) == 100
+
+
 @pytest.mark.parametrize(("allowed", "count"), [(set(), 1), ({0, 1}, 0)])
 def test_nothing_to_choose(allowed: set[int], count: int) -> None:
     choice = machine.pick_cpus(Machine(), frozenset(allowed), count)
@@ -114,8 +124,8 @@ def test_a_quiet_machine_has_no_disturbance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"proc/loadavg": "3.10 1.00 1.00 1/2 3"}, "load average is 3.10 on 4 CPUs"),
-        ({"proc/stat": "cpu  50 0 0 9000 0 0 0 500 0 0"}, "took 5.2% of the CPU time"),
+        ({"proc/loadavg": "3.10 1.00 1.00 2/200 3"}, "load average is 3.10 on 4 CPUs"),
+        ({"proc/stat": "cpu  50 0 0 9000 0 0 0 500 0 0"}, "took 5% of the CPU time"),
         ({"sys/class/power_supply/BAT0/type": "Battery",
           "sys/class/power_supply/BAT0/status": "Discharging"}, "runs on battery"),
         ({f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "7"}, "heat up to 7 times"),
@@ -128,6 +138,21 @@ def test_each_disturbance_is_one_sentence(tmp_path: Path, files: trees.Files, wo
     assert words in found[0]
 
 
+def test_a_launcher_of_this_process_is_its_own(tmp_path: Path) -> None:
+    launcher = tmp_path / "fixturegen-lnch"
+    launcher.symlink_to(shutil.which("sleep") or "sleep")
+    child = subprocess.Popen([launcher, "60"])
+    try:
+        assert Path(f"/proc/{child.pid}/comm").read_text() == "fixturegen-lnch\n"
+        assert str(child.pid) not in " ".join(machine.disturbances())
+        asked = "from fixturegen import machine; print(machine.disturbances())"
+        other = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True)
+        assert str(child.pid) in other.stdout.decode()
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_what_looks_like_a_disturbance_and_is_none(tmp_path: Path) -> None:
     root = lay(trees.intel_pstate(tmp_path), {
         "proc/77/comm": "fixturegen-lnch",
@@ -136,5 +161,6 @@ def test_what_looks_like_a_disturbance_and_is_none(tmp_path: Path) -> None:
         "sys/class/power_supply/mouse/scope": "Device",
         "sys/class/power_supply/mouse/status": "Discharging",
         f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "0",
+        "proc/loadavg": "3.10 1.00 1.00 1/200 3",  # a build that has ended
     })
     assert machine.disturbances(root, exclude_pid=77) == []

@@ -1,0 +1,627 @@
+"""The launcher with real processes: what a program finds, what becomes of it, what survives.
+
+Every process that is ended here was started here, and is ended by its id.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixturegen.errors import FixturegenError
+from fixturegen.launcher import (
+    Launcher,
+    Outcome,
+    Start,
+    build_launcher,
+    environment,
+    padded_environments,
+)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc"),
+]
+
+SOURCES = Path(__file__).parents[1] / "programs" / "launcher"
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def compile_program(folder: Path, name: str, *flags: str) -> str:
+    binary = folder / name
+    source = SOURCES / f"{name}.c"
+    subprocess.run(["gcc", "-std=c11", "-O1", *flags, "-o", binary, source], check=True)
+    return str(binary)
+
+
+@dataclass(frozen=True)
+class Programs:
+    probe: str
+    misbehave: str
+    empty: str
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    folder = tmp_path_factory.mktemp("programs")
+    return Programs(
+        compile_program(folder, "probe"),
+        compile_program(folder, "misbehave"),
+        compile_program(folder, "empty", "-static", "-nostdlib"),
+    )
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_launcher(tmp_path_factory.mktemp("launcher"))
+
+
+@pytest.fixture
+def launcher(binary: Path, tmp_path: Path) -> Iterator[Launcher]:
+    with Launcher(binary, tmp_path) as started:
+        yield started
+
+
+def start(program: str, *args: str, **changes: Any) -> Start:
+    given: dict[str, Any] = {"env": environment({}), "cwd": "/", "timeout_s": 30, "cpus": ()}
+    return Start(program, args, **(given | changes))
+
+
+def once(launcher: Launcher, program: str, *args: str, **changes: Any) -> Outcome:
+    (outcome,) = launcher.run([launcher.define(start(program, *args, **changes))])
+    return outcome
+
+
+def printed(launcher: Launcher, program: str, *args: str, **changes: Any) -> list[str]:
+    outcome = once(launcher, program, *args, **changes)
+    assert (outcome.status, outcome.detail) == ("ok", "")
+    return outcome.stdout.decode().splitlines()
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def alive(pid: int) -> bool:
+    """Whether it runs: a zombie that its parent has yet to reap does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it did not come to pass")
+
+
+def later(action: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=action)
+    thread.start()
+    return thread
+
+
+# ---- what the launcher is
+
+
+def test_hello_says_how_it_works(launcher: Launcher) -> None:
+    assert launcher.hello.start == "clone"
+    assert launcher.hello.linked in ("musl-gcc -static", "gcc -static", "gcc")
+    assert launcher.hello.tree == "walked"
+    assert launcher.hello.rcu == "recorded" or "not recorded: " in launcher.hello.rcu
+
+
+def test_others_can_find_it(launcher: Launcher, tmp_path: Path) -> None:
+    process = Path("/proc") / str(launcher.pid)
+    assert (process / "comm").read_text() == "fixturegen-lnch\n"
+    words = (process / "cmdline").read_bytes().split(b"\0")
+    assert words[words.index(b"--project") + 1] == os.fsencode(tmp_path)
+
+
+def test_it_is_built_once(binary: Path) -> None:
+    made = binary.stat().st_mtime_ns
+    assert build_launcher(binary.parent) == binary
+    assert binary.stat().st_mtime_ns == made
+    assert list(binary.parent.iterdir()) == [binary]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "musl-gcc"])
+def test_it_compiles_without_a_warning(compiler: str, tmp_path: Path, binary: Path) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}")
+    folder = Path(sys.modules[build_launcher.__module__].__file__ or "").parent
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    sources = sorted(folder.glob("launcher*.c"))
+    done = subprocess.run([compiler, *flags, "-o", tmp_path / "l", *sources], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+# ---- what a program finds
+
+
+def test_descriptors_are_three(launcher: Launcher, programs: Programs) -> None:
+    extra = os.open("/dev/null", os.O_RDONLY)
+    os.set_inheritable(extra, True)
+    try:
+        with Launcher(build_launcher(Path(launcher_path(launcher)).parent), Path()) as other:
+            assert printed(other, programs.probe, "descriptors") == ["0", "1", "2"]
+    finally:
+        os.close(extra)
+    assert printed(launcher, programs.probe, "descriptors") == ["0", "1", "2"]
+
+
+def launcher_path(launcher: Launcher) -> str:
+    return str(Path(f"/proc/{launcher.pid}/exe").readlink())
+
+
+def test_stdin_is_empty(launcher: Launcher, programs: Programs) -> None:
+    assert printed(launcher, programs.probe, "input") == ["/dev/null 0"]
+
+
+def test_signals_are_default_and_unblocked(binary: Path, programs: Programs) -> None:
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN  # Python's doing
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        with Launcher(binary, Path()) as launcher:
+            assert printed(launcher, programs.probe, "signals") == []
+    finally:
+        signal.signal(signal.SIGHUP, before)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+
+
+def test_environment_and_arguments_are_exact(launcher: Launcher, programs: Programs) -> None:
+    env = {"A": "1", "EMPTY": "", "ODD": "a=b c\td\udcff", "LC_ALL": "C"}
+    outcome = once(launcher, programs.probe, "variables", env=env)
+    assert outcome.stdout == b"A=1\nEMPTY=\nODD=a=b c\td\xff\nLC_ALL=C\n"
+    args = ("arguments", "", "two words", "é")
+    assert printed(launcher, programs.probe, *args) == [programs.probe, *args]
+
+
+def test_working_folder_and_back(launcher: Launcher, programs: Programs, tmp_path: Path) -> None:
+    for folder in (str(tmp_path), "/", str(tmp_path)):
+        assert printed(launcher, programs.probe, "folder", cwd=folder) == [folder]
+    Path(tmp_path, "here").symlink_to(programs.probe)
+    assert printed(launcher, "./here", "folder", cwd=str(tmp_path)) == [str(tmp_path)]
+
+
+def test_own_group_in_the_launchers_session(launcher: Launcher, programs: Programs) -> None:
+    pid, parent, group, session = map(int, printed(launcher, programs.probe, "ids")[0].split())
+    assert (parent, group, session) == (launcher.pid, pid, launcher.pid)
+    assert session != os.getsid(0)
+
+
+def test_dies_with_the_launcher_and_dumps_no_core(launcher: Launcher, programs: Programs) -> None:
+    assert printed(launcher, programs.probe, "death") == [str(int(signal.SIGKILL))]
+    assert printed(launcher, programs.probe, "core") == ["0"]
+
+
+@pytest.mark.parametrize("cpu", CPUS[:2])
+def test_affinity_is_obeyed_and_undone(launcher: Launcher, programs: Programs, cpu: int) -> None:
+    everything = [str(number) for number in CPUS]
+    assert printed(launcher, programs.probe, "cpus") == everything
+    assert printed(launcher, programs.probe, "cpus", cpus=(cpu,)) == [str(cpu)]
+    assert printed(launcher, programs.probe, "cpus", cpus=tuple(CPUS)) == everything
+    assert printed(launcher, programs.probe, "cpus") == everything
+
+
+def test_address_randomisation_off_and_on(launcher: Launcher, programs: Programs) -> None:
+    fixed = launcher.define(start(programs.probe, "stack", aslr=False))
+    random = launcher.define(start(programs.probe, "stack"))
+    outcomes = list(launcher.run([fixed, random] * 10))
+    assert len({outcome.stdout for outcome in outcomes if outcome.case == fixed}) == 1
+    assert len({outcome.stdout for outcome in outcomes if outcome.case == random}) > 1
+
+
+def test_padded_cases_have_one_stack_address(
+    launcher: Launcher, programs: Programs, tmp_path: Path
+) -> None:
+    other = tmp_path / "a-program-with-quite-another-path"
+    other.symlink_to(programs.probe)
+    bare = [
+        start(programs.probe, "stack", aslr=False),
+        start(programs.probe, "stack", "more", "arguments" * 9, aslr=False),
+        start(str(other), "stack", aslr=False, env={"ONE": "1" * 2000}),
+    ]
+
+    def addresses(starts: list[Start]) -> set[bytes]:
+        return {outcome.stdout for outcome in launcher.run(map(launcher.define, starts))}
+
+    with suppress(FixturegenError):  # define() is refused during run(): so define first
+        addresses(bare)
+    with Launcher(Path(launcher_path(launcher)), tmp_path) as fresh:
+        numbers = [fresh.define(each) for each in bare]
+        assert len({outcome.stdout for outcome in fresh.run(numbers)}) == 3
+        numbers = [fresh.define(each) for each in padded_environments(bare)]
+        assert len({outcome.stdout for outcome in fresh.run(numbers)}) == 1
+
+
+def test_peak_memory_is_the_programs_own(launcher: Launcher, programs: Programs) -> None:
+    python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    usage = once(launcher, programs.empty).usage
+    assert usage.maxrss_kb * 5 < python
+    assert usage.minor_faults < 50
+    assert usage.wall_ns > 0
+
+
+# ---- what becomes of it
+
+
+def test_every_way_to_end(launcher: Launcher, programs: Programs) -> None:
+    bad = programs.misbehave
+    expected = {
+        start(programs.empty).program: ("ok", ""),
+    }
+    assert once(launcher, programs.empty).status == expected[programs.empty][0]
+    ends = [
+        (start(bad, "exit", "0"), "ok", ""),
+        (start(bad, "exit", "3"), "exit", "exit code 3"),
+        (start(bad, "exit", "127"), "exit", "exit code 127"),
+        (start(bad, "crash"), "signal", "killed by SIGSEGV"),
+        (start(bad, "signal", "6"), "signal", "killed by SIGABRT"),
+        (start(bad, "signal", "9"), "signal", "killed by SIGKILL"),
+        (start(bad, "signal", "15"), "signal", "killed by SIGTERM"),
+        (start(bad, "signal", "40"), "signal", "killed by signal 40"),
+        (start(bad, "hang", timeout_s=0.1), "timeout", "no end within 0.1 s"),
+        (start(bad, "signal", "19", timeout_s=0.1), "timeout", "no end within 0.1 s"),
+    ]
+    numbers = [launcher.define(each) for each, _, _ in ends]
+    outcomes = list(launcher.run(numbers))
+    assert [(o.status, o.detail) for o in outcomes] == [(s, d) for _, s, d in ends]
+    assert [o.sequence for o in outcomes] == list(range(len(ends)))
+    assert [o.case for o in outcomes] == numbers
+
+
+def test_what_cannot_be_started(launcher: Launcher, programs: Programs, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo no shebang\n")
+    (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "data").write_bytes(Path(programs.empty).read_bytes())
+    for name in ("script", "lost"):
+        (tmp_path / name).chmod(0o755)
+    ends = [
+        (start("/no/such/program"), "cannot start: No such file or directory"),
+        (start(str(tmp_path / "lost")), "cannot start: No such file or directory"),
+        (start(str(tmp_path / "data")), "cannot start: Permission denied"),
+        (start(str(tmp_path)), "cannot start: Permission denied"),
+        (start(str(script)), "cannot start: Exec format error"),
+        (start(programs.empty, cwd="/no/such/folder"), "cannot enter the working folder: No such"),
+        (start(programs.empty, cpus=(1023,)), "cannot pin to the CPUs: Invalid argument"),
+        (start(programs.empty, "x" * 200_000), "cannot start: Argument list too long"),
+    ]
+    numbers = [launcher.define(each) for each, _ in ends]
+    good = launcher.define(start(programs.probe, "both", "still works"))
+    for outcome, (_, detail) in zip(launcher.run(numbers), ends, strict=True):
+        assert outcome.status == "unstarted"
+        assert outcome.detail.startswith(detail)
+    (outcome,) = launcher.run([good])
+    assert (outcome.status, outcome.stdout) == ("ok", b"out still works\n")
+
+
+def test_rcu_is_recorded_or_said_not_to_be(launcher: Launcher, programs: Programs) -> None:
+    number = launcher.define(start(programs.empty, cpus=(CPUS[0],)))
+    counts = [outcome.rcu for outcome in launcher.run([number] * 200)]
+    if launcher.hello.rcu == "recorded":
+        assert all(0 <= count < 1000 for count in counts)
+    else:
+        assert set(counts) == {-1}
+
+
+# ---- what it prints
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 65_536, 65_537, 3_000_000, 16 << 20])
+def test_output_is_equal_byte_for_byte(launcher: Launcher, programs: Programs, size: int) -> None:
+    number = launcher.define(start(programs.probe, "bytes", str(size)))
+    expected = bytes((i * 31 + i // 251) & 255 for i in range(min(size, 70_000)))
+    for outcome in launcher.run([number, number]):
+        assert outcome.status == "ok"
+        assert len(outcome.stdout) == size
+        assert outcome.stdout[: len(expected)] == expected
+
+
+def test_streams_are_apart_and_empty_at_the_start(launcher: Launcher, programs: Programs) -> None:
+    words = ["long " * 30_000, "short"]
+    numbers = [launcher.define(start(programs.probe, "both", word[:99_000])) for word in words]
+    for outcome in launcher.run(numbers * 3):
+        word = words[outcome.case][:99_000]
+        assert outcome.stdout.decode() == f"out {word}\n"
+        assert outcome.stderr.decode() == f"err {word}\n"[-65_536:]
+
+
+def test_stderr_is_its_last_part(launcher: Launcher, programs: Programs) -> None:
+    lines = once(launcher, programs.probe, "errors", "20000").stderr
+    assert lines == b"".join(b"%09d\n" % i for i in range(20_000))[-65_536:]
+
+
+def test_stdout_is_discarded(launcher: Launcher, programs: Programs) -> None:
+    kept = launcher.define(start(programs.probe, "both", "x"))
+    discarded = launcher.define(start(programs.probe, "both", "x", discard=True))
+    for outcome in launcher.run([discarded, kept, discarded, kept]):
+        assert outcome.stdout == (b"out x\n" if outcome.case == kept else b"")
+        assert outcome.stderr == b"err x\n"
+
+
+@pytest.mark.parametrize("limit", [0, 1000, 4096, 1 << 20, 2 << 20, (2 << 20) + 1])
+def test_a_limit_is_exact(launcher: Launcher, programs: Programs, limit: int) -> None:
+    just = once(launcher, programs.probe, "bytes", str(limit), output_limit=limit)
+    assert (just.status, len(just.stdout)) == ("ok", limit)
+    more = once(launcher, programs.probe, "bytes", str(limit + 1), output_limit=limit)
+    assert (more.status, len(more.stdout)) == ("flood", limit)
+    assert more.detail == "more output than its limit, exit code 0"
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+@pytest.mark.parametrize("how", ["flood", "stubborn"])
+def test_a_flood_of_1_gb_is_marked(
+    launcher: Launcher, programs: Programs, how: str, stream: str
+) -> None:
+    outcome = once(launcher, programs.misbehave, how, stream, timeout_s=20)
+    assert outcome.status == "flood"
+    code = 1 if how == "flood" else 0
+    assert outcome.detail == f"more output than its limit, exit code {code}"
+    assert len(outcome.stdout) == (16 << 20 if stream == "1" else 0)
+    assert len(outcome.stderr) == (65_536 if stream == "2" else 0)
+    assert printed(launcher, programs.probe, "both", "next") == ["out next"]
+
+
+def test_a_discarded_flood_is_none(launcher: Launcher, programs: Programs) -> None:
+    assert once(launcher, programs.misbehave, "flood", "1", discard=True).status == "ok"
+
+
+def test_stdout_opened_anew(launcher: Launcher, programs: Programs) -> None:
+    """As a file would behave, but that the seal refuses to truncate it and to append."""
+    plain = once(launcher, programs.misbehave, "reopen", "plain")
+    assert (plain.stdout, plain.stderr) == (b"after, and longer\n", b"")
+    only = once(launcher, programs.misbehave, "reopen", "only")
+    assert (only.stdout, only.stderr) == (b"after, and longer\n", b"")
+    truncated = once(launcher, programs.misbehave, "reopen", "truncate")
+    assert truncated.stdout == b"before\nafter, and longer\n"
+    assert truncated.stderr == b"open: Operation not permitted\n"
+    appended = once(launcher, programs.misbehave, "reopen", "append")
+    assert (appended.stdout, appended.stderr) == (b"before\n", b"write: Operation not permitted\n")
+
+
+@pytest.mark.parametrize("deed", ["set-append", "seek"])
+def test_what_one_does_to_stdout_the_next_does_not_see(
+    launcher: Launcher, programs: Programs, deed: str
+) -> None:
+    assert once(launcher, programs.misbehave, deed).status == "ok"
+    assert printed(launcher, programs.probe, "both", "fine") == ["out fine"]
+
+
+# ---- what it leaves behind
+
+
+def test_a_daemon_is_killed_and_counted(launcher: Launcher, programs: Programs) -> None:
+    outcome = once(launcher, programs.misbehave, "daemon")
+    assert (outcome.status, outcome.leftovers) == ("ok", 1)
+    assert not alive(int(outcome.stdout))
+    assert once(launcher, programs.empty).leftovers == 0
+
+
+def test_a_daemon_of_a_program_that_hangs(launcher: Launcher, programs: Programs) -> None:
+    outcome = once(launcher, programs.misbehave, "daemon-hang", timeout_s=0.3)
+    assert (outcome.status, outcome.leftovers) == ("timeout", 1)
+    assert not alive(int(outcome.stdout))
+
+
+def test_what_ended_by_itself_is_no_leftover(launcher: Launcher, programs: Programs) -> None:
+    outcome = once(launcher, programs.misbehave, "dying")
+    assert (outcome.status, outcome.leftovers) == ("ok", 0)
+
+
+@pytest.mark.parametrize("kind", ["bomb", "scattered-bomb"])
+def test_a_fork_bomb_is_ended(launcher: Launcher, programs: Programs, kind: str) -> None:
+    outcome = once(launcher, programs.misbehave, kind, "500", timeout_s=0.3)
+    assert outcome.status == "timeout"
+    assert outcome.leftovers > 0
+    assert children(launcher.pid) == []
+    assert once(launcher, programs.empty).status == "ok"
+
+
+# ---- many samples
+
+
+def test_5000_samples_in_order_and_no_zombie(launcher: Launcher, programs: Programs) -> None:
+    starts = [start(programs.empty), start(programs.probe, "both", "x"), start(programs.empty)]
+    numbers = [launcher.define(each) for each in starts]
+    wanted = [numbers[i * i % 3] for i in range(5000)]
+    last = 0
+    for i, outcome in enumerate(launcher.run(wanted)):
+        assert (outcome.sequence, outcome.case, outcome.status) == (i, wanted[i], "ok")
+        assert outcome.started_ns > last
+        last = outcome.started_ns + outcome.usage.wall_ns
+    assert i == 4999
+    assert children(launcher.pid) == []
+    assert list(launcher.run([])) == []
+
+
+def test_the_launchers_memory_is_bounded(launcher: Launcher, programs: Programs) -> None:
+    def peak_kb() -> int:
+        text = Path(f"/proc/{launcher.pid}/status").read_text()
+        return int(text.partition("VmHWM:")[2].split()[0])
+
+    small = launcher.define(start(programs.empty))
+    large = launcher.define(start(programs.probe, "bytes", "4000000"))
+    list(launcher.run([small] * 100))
+    before = peak_kb()
+    for outcome in launcher.run([large, small] * 50):
+        assert outcome.status == "ok"
+    assert peak_kb() <= before + 512
+
+
+def test_the_schedule_is_read_only_a_little_ahead(launcher: Launcher, programs: Programs) -> None:
+    taken = 0
+
+    def schedule() -> Iterator[int]:
+        nonlocal taken
+        for taken in range(1, 6):  # noqa: B020 the count is the point
+            yield slow
+
+    slow = launcher.define(start(programs.misbehave, "hang", timeout_s=0.1))
+    for received, outcome in enumerate(launcher.run(schedule()), 1):
+        assert outcome.status == "timeout"
+        assert taken <= received + 2
+
+
+def test_a_slow_reader_loses_nothing(launcher: Launcher, programs: Programs) -> None:
+    number = launcher.define(start(programs.probe, "bytes", "200000"))
+    for i, outcome in enumerate(launcher.run([number] * 300)):
+        assert (outcome.sequence, len(outcome.stdout)) == (i, 200_000)
+        if i % 100 == 0:
+            time.sleep(0.2)
+
+
+# ---- ends
+
+
+def test_close_and_abort_can_be_repeated(binary: Path, programs: Programs) -> None:
+    launcher = Launcher(binary, Path())
+    pid = launcher.pid
+    launcher.close()
+    launcher.close()
+    launcher.abort()
+    assert not Path(f"/proc/{pid}").exists()
+    assert launcher.pid == 0
+    with pytest.raises(FixturegenError, match="has ended"):
+        launcher.define(start(programs.empty))
+
+
+def test_an_unfinished_run_can_only_be_aborted(launcher: Launcher, programs: Programs) -> None:
+    number = launcher.define(start(programs.misbehave, "hang", timeout_s=60))
+    short = launcher.define(start(programs.empty))
+    iteration = launcher.run([short, number, number])
+    assert next(iteration).status == "ok"
+    with pytest.raises(FixturegenError, match="unfinished run"):
+        launcher.define(start(programs.empty))
+    with pytest.raises(FixturegenError, match="unfinished run"):
+        next(launcher.run([short]))
+    (child,) = wait_until(lambda: children(launcher.pid))
+    launcher.close()
+    assert not alive(child)
+    with pytest.raises(FixturegenError, match="ended during a run"):
+        next(iteration)
+
+
+def test_abort_with_replies_that_nobody_reads(launcher: Launcher, programs: Programs) -> None:
+    number = launcher.define(start(programs.probe, "bytes", "4000000"))
+    iteration = launcher.run([number] * 10)
+    next(iteration)
+    pid = launcher.pid
+    launcher.abort()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_keyboard_interrupt(binary: Path, programs: Programs) -> None:
+    found: list[int] = []
+
+    def interrupt() -> None:
+        found.extend(wait_until(lambda: children(pid)))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), Launcher(binary, Path()) as launcher:
+        pid = launcher.pid
+        number = launcher.define(start(programs.misbehave, "hang", timeout_s=60))
+        thread = later(interrupt)
+        list(launcher.run([number]))
+    thread.join()
+    assert found
+    assert not any(map(alive, [pid, *found]))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_launcher_is_ended_by_someone(
+    launcher: Launcher, programs: Programs, number: signal.Signals
+) -> None:
+    """SIGTERM takes the whole tree, SIGKILL at least the program itself."""
+    found: list[int] = []
+    pid = launcher.pid
+
+    def end() -> None:
+        found.extend(wait_until(lambda: children(pid)))
+        os.kill(pid, number)
+
+    thread = later(end)
+    hang = launcher.define(start(programs.misbehave, "hang", timeout_s=60))
+    how = "exit code 143" if number == signal.SIGTERM else "killed by SIGKILL"
+    with pytest.raises(FixturegenError, match=f"ended unexpectedly .{how}"):
+        list(launcher.run([hang]))
+    thread.join()
+    wait_until(lambda: not any(map(alive, found)))
+    with pytest.raises(FixturegenError, match="has ended"):
+        next(launcher.run([hang]))
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from fixturegen.launcher import Launcher, Start
+with Launcher(Path(sys.argv[1]), Path()) as launcher:
+    print(launcher.pid, flush=True)
+    start = Start(sys.argv[2], (sys.argv[3],), {}, "/", 60, ())
+    list(launcher.run([launcher.define(start)]))
+"""
+
+
+@pytest.mark.parametrize("deed", ["hang", "daemon-hang"])
+def test_python_is_killed(binary: Path, programs: Programs, deed: str) -> None:
+    """The launcher, blocked in wait4, its program, and the program's daemon all go."""
+    python = subprocess.Popen(
+        [sys.executable, "-c", PARENT, binary, programs.misbehave, deed], stdout=subprocess.PIPE
+    )
+    with python:
+        assert python.stdout
+        pid = int(python.stdout.readline())
+        (child,) = wait_until(lambda: children(pid))
+        found = [pid, child]
+        if deed == "daemon-hang":
+            wait_until(lambda: len(children(pid)) == 2)  # the subreaper has taken the daemon
+            found = [pid, *children(pid)]
+        python.kill()
+    wait_until(lambda: not any(map(alive, found)))
+
+
+def test_the_launcher_complains(binary: Path, launcher: Launcher) -> None:
+    launcher._send(7, b"")
+    with pytest.raises(FixturegenError, match=r"exit code 100.\n  fixturegen-lnch: fatal: a req"):
+        launcher._read(1)
+
+
+def test_what_is_no_launcher(tmp_path: Path) -> None:
+    with pytest.raises(FixturegenError, match="cannot be started: No such file"):
+        Launcher(tmp_path / "none", tmp_path)
+    with pytest.raises(FixturegenError, match="ended unexpectedly .exit code 0"):
+        Launcher(Path("/bin/true"), tmp_path)
+
+
+def test_vfork_where_clone_is_refused(binary: Path, programs: Programs, tmp_path: Path) -> None:
+    wrapper = compile_program(tmp_path, "refuse_clone", f'-DLAUNCHER="{binary}"')
+    with Launcher(Path(wrapper), tmp_path) as launcher:
+        assert launcher.hello.start == "vfork"
+        assert printed(launcher, programs.probe, "both", "x") == ["out x"]
+        assert once(launcher, "/no/such/program").detail.endswith("No such file or directory")
+        hang = once(launcher, programs.misbehave, "daemon-hang", timeout_s=0.2)
+        assert (hang.status, hang.leftovers) == ("timeout", 1)
+        number = launcher.define(start(programs.empty))
+        assert {outcome.status for outcome in launcher.run([number] * 500)} == {"ok"}

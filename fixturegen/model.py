@@ -204,16 +204,3 @@ class Sample:
     lines: dict[str, dict[str, list[int | str]]]
     leftovers: int = 0
     rcu: int = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """What a build made: its path in the project and the exact command lines."""
-
-    program: str
-    language: str
-    build: str
-    path: str
-    sha256: str
-    build_id: str
-    commands: tuple[tuple[str, ...], ...]

@@ -62,6 +62,7 @@ class CaseSummary:
 
     case: Case
     rounds: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
     values: dict[str, list[Number | None]] = field(default_factory=dict)
     kept: list[dict[str, dict[str, list[int | str]]]] = field(default_factory=list)
@@ -119,6 +120,7 @@ class Summary:
             into.failed.append((sample.round, "unread", str(error)))
             return
         into.rounds.append(sample.round)
+        into.positions.append(sample.position)
         into.after.append(sample.after)
         program = self.fixture.program(into.case.program)
         for metric in program.metrics_of(into.case.mode):

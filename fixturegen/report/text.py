@@ -55,7 +55,8 @@ def render_report(
     )
     values = {"params": dict(summary.params)}
     text = render.render_text(created, TEMPLATE, values, shown)
-    return "\n".join(line.rstrip() for line in text.split("\n"))
+    stripped = "\n".join(line.rstrip() for line in text.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", stripped).lstrip("\n")
 
 
 def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
@@ -85,6 +86,7 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
         "digest": samples["sha256"],
         "command": " ".join(["fixturegen run", fixture.name, *options]),
         "machine": machine.one_line(context["machine"]),
+        "facts": _facts(context),
         "machine_lines": [list(pair) for pair in machine.report_lines(context["machine"])],
         "cpus": _cpus(context),
         "cpu_reason": context["cpu_reason"],
@@ -106,6 +108,12 @@ def _cpus(context: Mapping[str, Any]) -> str:
         ("CPU " if len(c) == 1 else "CPUs ") + ", ".join(map(str, c)) for c in sorted(distinct)
     ]
     return "; ".join(words)
+
+
+def _facts(context: Mapping[str, Any]) -> dict[str, str]:
+    """Return the machine's lines under names that a template can use: `page_size`."""
+    pairs = machine.report_lines(context["machine"])
+    return {name.lower().replace(" ", "_"): value for name, value in pairs}
 
 
 def _toolchain(context: Mapping[str, Any]) -> list[dict[str, Any]]:

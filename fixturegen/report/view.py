@@ -35,6 +35,21 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
+def wrap(text: str, indent: int = 0, width: int = 100) -> str:
+    """Return text broken between words at `width` columns, every line indented."""
+    import textwrap
+
+    margin = " " * indent
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def number(value: Number | None, decimals: int = 0) -> str:
     """Return a number with so many decimals, half-even; `-` for one that was not measured."""
     return ABSENT if value is None else units.format_number(value, decimals)
@@ -77,10 +92,12 @@ class View:
             "values": self.values,
             "processes": self.processes,
             "printed": self.printed,
+            "split": self.split,
             "cases": self.cases,
             "explained": self.explained,
             "binary": self.binary,
             "label": label,
+            "wrap": wrap,
             "plural": plural,
         }
 
@@ -119,12 +136,20 @@ class View:
             return ABSENT
         return stats.explained_by(values, against, found)
 
+    def split(self, path: str, by: str) -> list[dict[str, Any]]:
+        """Return n and median of a path for the processes where `by` is 0, then where it is not."""
+        pairs = list(zip(self._summary.values(path), self._summary.values(by), strict=True))
+        halves = [[v for v, b in pairs if not b], [v for v, b in pairs if b]]
+        return [{"n": len(h), "median": stats.median(h) if h else None} for h in halves]
+
     def processes(self, case: str) -> list[dict[str, Any]]:
         """Return one dict an ok process of a case: round, after, and each metric by name."""
         found = self._summary.cases[case]
         return [
             {
                 "round": number,
+                "position": found.positions[i],
+                "mode": found.case.mode,
                 "after": found.after[i],
                 **{name: column[i] for name, column in found.values.items()},
             }

@@ -27,7 +27,7 @@ def command(
     sets: tuple[str, ...],
     wait: bool,
 ) -> None:
-    r"""Render the programs and compile what is not up to date.
+    """Render the programs and compile what is not up to date.
 
     \b
     fixturegen build                              all fixtures, all languages

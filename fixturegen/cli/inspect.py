@@ -37,7 +37,7 @@ _LABEL = 13
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list, one object per FILE.")
 def command(files: tuple[Path, ...], symbols: tuple[str, ...], as_json: bool) -> None:
-    r"""Show how programs and libraries are linked: lazily or at start-up, and why.
+    """Show how programs and libraries are linked: lazily or at start-up, and why.
 
     The words are readelf's, and so are the lines for FLAGS and FLAGS_1. FILE is a linked
     64-bit or 32-bit ELF file of any common machine; it is read, never started.

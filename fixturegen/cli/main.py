@@ -68,7 +68,7 @@ class Group(click.Group):
 @click.version_option(__version__, message="fixturegen %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, folder: Path | None) -> None:
-    r"""Make the programs, measurements and texts that a performance article stands on.
+    """Make the programs, measurements and texts that a performance article stands on.
 
     \b
     fixturegen build && fixturegen run     renders, compiles, measures and writes fixtures/*.txt

@@ -19,7 +19,7 @@ from fixturegen.project import Project
 @click.option("--diff", is_flag=True, help="Show what differs; with --check nothing is written.")
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool) -> None:
-    r"""Render the templates to c/<fixture>/ and rust/<fixture>/.
+    """Render the templates to c/<fixture>/ and rust/<fixture>/.
 
     \b
     fixturegen render                  write what has changed

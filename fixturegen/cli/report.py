@@ -28,7 +28,7 @@ from fixturegen.project import Project
 )
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, check: bool) -> None:
-    r"""Write the fixtures' texts again from stored samples; starts no process.
+    """Write the fixtures' texts again from stored samples; starts no process.
 
     \b
     fixturegen report                              every text again, from the run that it names

@@ -51,7 +51,7 @@ from fixturegen.project import Project
 @click.option("--wait", is_flag=True, help="Wait for another run in this project to end first.")
 @click.pass_context
 def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None:
-    r"""Build, start every case in fresh processes, and write fixtures/<fixture>.txt.
+    """Build, start every case in fresh processes, and write fixtures/<fixture>.txt.
 
     \b
     fixturegen run                           all fixtures as they are declared

@@ -25,7 +25,7 @@ def current_run(project: Project, fixture: str) -> str | None:
     """Return the run that the fixture's text names, else the newest complete one, else None."""
     path = text_path(project, fixture)
     if path.is_file():
-        found = re.search(r"^run +(\S+)", files.read_text(path), re.MULTILINE)
+        found = re.search(r"^run +([^\s,]+)", files.read_text(path), re.MULTILINE)
         if found and (record.run_folder(project, fixture, found[1]) / record.CONTEXT).is_file():
             return found[1]
     complete = [

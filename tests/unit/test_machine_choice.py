@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,9 @@ def test_a_launcher_of_this_process_is_its_own(tmp_path: Path) -> None:
     launcher.symlink_to(shutil.which("sleep") or "sleep")
     child = subprocess.Popen([launcher, "60"])
     try:
-        assert Path(f"/proc/{child.pid}/comm").read_text() == "fixturegen-lnch\n"
+        deadline = time.monotonic() + 10  # exec closes Popen's pipe before it sets the name
+        while Path(f"/proc/{child.pid}/comm").read_text() != "fixturegen-lnch\n":
+            assert time.monotonic() < deadline
         assert str(child.pid) not in " ".join(machine.disturbances())
         asked = "from fixturegen import machine; print(machine.disturbances())"
         other = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True)

@@ -1,0 +1,129 @@
+"""Writes the pages of docs/ that come out of the code; --check compares and writes nothing."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import types
+import typing
+from pathlib import Path
+
+import click
+import msgspec
+
+from fixturegen import files
+from fixturegen.cli.main import COMMANDS, Group, cli
+from fixturegen.spec import schema
+
+DOCS = Path(__file__).parent
+TABLES = (
+    schema.FixtureTable,
+    schema.ProgramTable,
+    schema.BuildTable,
+    schema.FlagsTable,
+    schema.ModeTable,
+    schema.MetricTable,
+    schema.ClaimTable,
+)
+
+
+def fixture_toml() -> str:
+    """Return the reference of fixture.toml, from the classes that check it."""
+    parts = [
+        "# fixture.toml\n\nGenerated from `fixturegen/spec/schema.py` by `make docs`: edit that "
+        "file.\nA key that is not here is an error that names the nearest one.\n"
+    ]
+    for table in TABLES:
+        parts.append(f"\n## {_heading(table)}\n\n{_first(table.__doc__)}\n")
+        parts.append("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n")
+        hints = typing.get_type_hints(table, include_extras=True)
+        for field in msgspec.structs.fields(table):
+            kind, meta = _meaning(hints[field.name])
+            row = (f"`{field.name}`", kind, _default(field), meta)
+            parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n")
+    return "".join(parts)
+
+
+def _heading(table: type) -> str:
+    return {"FixtureTable": "The top"}.get(table.__name__, table.__name__.removesuffix("Table"))
+
+
+def _first(doc: str | None) -> str:
+    return " ".join((doc or "").split())
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value = field.default
+    if value is msgspec.NODEFAULT:
+        value = field.default_factory()
+    return f"`{value!r}`".replace("'", '"').replace("True", "true").replace("False", "false")
+
+
+def _meaning(hint: object) -> tuple[str, str]:
+    """Return a field's kind and meaning from its annotation."""
+    kind, described = hint, ""
+    while typing.get_origin(kind) is typing.Annotated:
+        kind, *metas = typing.get_args(kind)
+        described = next(
+            (m.description for m in metas if getattr(m, "description", None)), described
+        )
+    return _kind(kind), described
+
+
+def _kind(hint: object) -> str:
+    origin = typing.get_origin(hint)
+    arguments = typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _kind(arguments[0])
+    if origin is typing.Literal:
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_kind(each) for each in arguments if each is not type(None))
+    if origin is list:
+        return f"list of {_kind(arguments[0])}"
+    if origin is dict:
+        return f"table of {_kind(arguments[1])}"
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return f"[{_heading(hint)}](#{_heading(hint).lower().replace(' ', '-')})"
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}.get(hint, "?")
+
+
+def commands() -> str:
+    """Return every command's help, as `--help` prints it on 80 columns."""
+    parts = ["# Commands\n\nGenerated from `--help` by `make docs`.\n"]
+    for name in ("", *COMMANDS):
+        group = typing.cast(Group, cli)
+        context = click.Context(
+            cli, info_name="fixturegen", max_content_width=80, terminal_width=80
+        )
+        command = cli if not name else group.get_command(context, name)
+        assert command is not None
+        inner = (
+            context
+            if not name
+            else click.Context(command, context, name, max_content_width=80, terminal_width=80)
+        )
+        shown = textwrap.dedent(command.get_help(inner)).rstrip()
+        parts.append(f"\n## {('fixturegen ' + name).strip()}\n\n```text\n{shown}\n```\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    """Write or compare; return the exit code."""
+    drift = 0
+    for name, text in (("fixture-toml.md", fixture_toml()), ("commands.md", commands())):
+        path = DOCS / name
+        if "--check" in sys.argv[1:]:
+            same = path.is_file() and path.read_text(encoding="utf-8") == text
+            drift += not same
+            if not same:
+                sys.stderr.write(f"docs/{name} is not what the code gives; repair: make docs\n")
+        else:
+            files.write(path, text)
+    return 1 if drift else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

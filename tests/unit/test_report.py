@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fixturegen import errors, record, report
+from fixturegen.check import Checked, check_fixture
+from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
+from fixturegen.summary import Summary
+from tests.recorded import TOML, context, fixture, lay, sample, samples, store
+
+
+def view() -> View:
+    of = fixture()
+    return View(Summary(of, of.params).add_all(samples()), context(of))
+
+
+def test_a_table_is_aligned_and_parses_no_number() -> None:
+    text = table(["name", "value"], [["a", "1.50"], ["bb", "42924e28"], ["c", "6.10"]])
+    assert text.splitlines() == [
+        "name       value",
+        "------  --------",
+        "a           1.50",
+        "bb      42924e28",
+        "c           6.10",
+    ]
+
+
+def test_a_table_without_rows_or_headers_is_no_error() -> None:
+    assert "name" in table(["name", "value"], [])
+    assert table([], [["a", "b"]], "ll") == "a  b"
+
+
+def test_what_was_not_measured_is_a_dash() -> None:
+    found = view().stat("loop.c.pre_fault.iter1")
+    assert found["n"] == 0
+    assert found["median"] is None
+    assert [number(None), pad(None, 4), short(None), ratio(None, 3), ratio(3, None)] == [
+        "-", "   -", "-", "-", "-",
+    ]  # fmt: skip
+
+
+def test_a_stat_names_its_spread_and_its_count() -> None:
+    found = view().stat("loop.c.natural.iter1")
+    assert (found["n"], found["median"], found["min"], found["max"]) == (4, 1002.5, 1001, 1004)
+    assert (found["q1"], found["q3"], found["iqr"]) == (1001.75, 1003.25, 1.5)
+    assert found["groups"] is None
+
+
+def test_two_groups_are_told_with_their_sizes() -> None:
+    assert view().stat("loop.rust.pre_fault.iter1")["groups"] == {
+        "low_n": 2, "high_n": 2, "low": 202, "high": 403,
+    }  # fmt: skip
+
+
+def test_a_clock_that_moved_with_the_groups_explains_them() -> None:
+    of = fixture()
+    found = Summary(of, of.params)
+    for number_, (ns, wall) in enumerate([(100, 30), (101, 30), (200, 60), (201, 61)], 1):
+        lines = sample("loop.c.natural", number_, [ns, 1])
+        found.add(lines, {"iter1": ns, "steady": 1, "faults": 1, "wall": wall})
+    shown = View(found, context(of))
+    assert shown.explained("loop.c.natural.iter1", "loop.c.natural.wall") == "yes"
+    assert shown.explained("loop.c.natural.iter1", "loop.c.natural.faults") == "no"
+    assert shown.explained("loop.c.natural.steady", "loop.c.natural.wall") == "-"
+
+
+def test_half_even_on_exact_decimals() -> None:
+    assert [number(0.5), number(1.5), number(2.5), number(2.675, 2)] == ["0", "2", "2", "2.68"]
+
+
+def test_wrapped_text_keeps_its_margin() -> None:
+    assert wrap("one two three", 2, 9) == "  one two\n  three"
+
+
+def test_the_text_says_what_the_reader_wants_first(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    stored = store(project, fixture())
+    text = report.stored_text(project, fixture(), stored)
+    lines = text.splitlines()
+    assert lines[0] == "A loop"
+    assert "run        noon, 2026-11-30, seed 1" in lines
+    assert "claims     2 of 2 hold" in lines
+    assert "repeat     fixturegen run a-loop" in lines
+    assert any(line.startswith("samples    12 fresh processes, sha256 ") for line in lines)
+    assert any("two groups: 2 around 202, 2 around 403" in line for line in lines)
+    assert text.endswith("no process failed.\n")
+    assert all(line == line.rstrip() for line in lines)
+    assert "\n\n\n" not in text
+    assert str(tmp_path) not in text
+
+
+def test_the_same_samples_give_the_same_bytes(tmp_path: Path) -> None:
+    texts = []
+    for name in ("one", "two"):
+        project = lay(tmp_path / name)
+        stored = store(project, fixture())
+        texts.append(report.stored_text(project, fixture(), stored))
+    assert texts[0] == texts[1]
+
+
+def test_changes_failures_and_disturbances_are_in_the_text(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    bad = sample("loop.c.natural", 4, [], status="signal", detail="killed by SIGSEGV \x1b[2J")
+    stored = store(
+        project, fixture(), samples=[*samples()[:-3], bad], missing={"rust": "Rust left out: no cargo"},
+        lacking=["1 failed samples"], disturbances=["another run (pid 7)"], resumed=[5],
+        skipped={"loop.c.natural": 2},
+    )  # fmt: skip
+    text = report.stored_text(project, fixture(), stored)
+    for words in (
+        "Rust left out: no cargo", "1 failed samples", "disturbed: another run (pid 7)",
+        "interrupted and resumed after 5 samples", "loop.c.natural, round 4: killed by SIGSEGV",
+        "the last 2 samples skipped",
+    ):  # fmt: skip
+        assert words in text
+    assert "\x1b" not in text
+
+
+def test_a_changed_parameter_is_used_again_when_the_text_is(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    stored = store(project, fixture(), params={"skip": 3})
+    assert report.summarise(fixture(), stored).values("loop.c.natural.steady") == [102] * 4
+
+
+def test_the_text_names_the_run_that_it_is_of(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    store(project, fixture(), "noon")
+    store(project, fixture(), "night", started="2026-11-30T23:00:00Z")
+    store(project, fixture(), "partial", started="2026-12-01T01:00:00Z", lacking=["fewer rounds"])
+    assert report.current_run(project, "a-loop") == "night"
+    report.text_path(project, "a-loop").write_text("A loop\n\nrun        noon, x\n")
+    assert report.current_run(project, "a-loop") == "noon"
+    report.text_path(project, "a-loop").write_text("A loop\n\nrun        gone, x\n")
+    assert report.current_run(project, "a-loop") == "night"
+
+
+def findings(project: object) -> list[tuple[str, str]]:
+    checked = Checked()
+    check_fixture(project, fixture(), checked)  # type: ignore[arg-type]
+    return [(f.kind, f.repair) for f in checked.findings or [] if f.kind != "render"]
+
+
+def lay_with_sources(root: Path) -> object:
+    project = lay(root)
+    for suffix in ("c", "rs"):
+        (root / "templates" / "a-loop" / f"loop.{suffix}.j2").write_text("//#\n")
+    return project
+
+
+def test_check_finds_drift_of_the_text_and_names_the_repair(tmp_path: Path) -> None:
+    project = lay_with_sources(tmp_path)
+    stored = store(project, fixture())  # type: ignore[arg-type]
+    path = report.text_path(project, "a-loop")  # type: ignore[arg-type]
+    path.write_text(report.stored_text(project, fixture(), stored))  # type: ignore[arg-type]
+    assert findings(project) == []
+    path.write_text(path.read_text().replace("1002", "1003"))
+    assert findings(project) == [("report", "fixturegen report a-loop")]
+
+
+def test_check_finds_damaged_samples(tmp_path: Path) -> None:
+    project = lay_with_sources(tmp_path)
+    stored = store(project, fixture())  # type: ignore[arg-type]
+    packed = stored.folder / "samples.jsonl.gz"
+    packed.write_bytes(packed.read_bytes()[:-20])
+    assert [kind for kind, _ in findings(project)] == ["data"]
+
+
+def test_check_finds_exchanged_samples(tmp_path: Path) -> None:
+    project = lay_with_sources(tmp_path)
+    stored = store(project, fixture())  # type: ignore[arg-type]
+    other = store(project, fixture(), "other", samples=samples()[:-1])  # type: ignore[arg-type]
+    (stored.folder / "samples.jsonl.gz").write_bytes(
+        (other.folder / "samples.jsonl.gz").read_bytes()
+    )
+    assert ("data", "restore it from version control") in findings(project)
+
+
+def test_an_unknown_version_is_refused_with_the_one_that_can_read_it(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    stored = store(project, fixture())
+    path = stored.folder / "context.json"
+    path.write_text(json.dumps({**stored.context, "format": 99, "fixturegen": "7.0"}))
+    with pytest.raises(errors.CheckError, match="format 99") as caught:
+        record.stored(project, "a-loop", "noon")
+    assert "fixturegen 7.0" in caught.value.hint
+
+
+def test_a_claim_that_fails_is_a_finding(tmp_path: Path) -> None:
+    project = lay_with_sources(tmp_path)
+    stored = store(project, fixture())  # type: ignore[arg-type]
+    of = fixture(TOML.replace("== 128", "== 127"))
+    path = report.text_path(project, "a-loop")  # type: ignore[arg-type]
+    path.write_text(report.stored_text(project, of, stored))  # type: ignore[arg-type]
+    checked = Checked()
+    check_fixture(project, of, checked)  # type: ignore[arg-type]
+    assert ("claim", "fixturegen run a-loop") in [
+        (f.kind, f.repair) for f in checked.findings or []
+    ]
+    assert "DOES NOT HOLD: It makes 128 faults." in path.read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 import types
@@ -11,8 +12,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from fixturegen import files
-from fixturegen.cli.main import COMMANDS, Group, cli
+from fixturegen import files, record, report
+from fixturegen.cli.main import COMMANDS, cli
+
+if typing.TYPE_CHECKING:
+    from fixturegen.cli.main import Group
+from fixturegen.project import Project
 from fixturegen.spec import schema
 
 DOCS = Path(__file__).parent
@@ -94,7 +99,7 @@ def commands() -> str:
     """Return every command's help, as `--help` prints it on 80 columns."""
     parts = ["# Commands\n\nGenerated from `--help` by `make docs`.\n"]
     for name in ("", *COMMANDS):
-        group = typing.cast(Group, cli)
+        group = typing.cast("Group", cli)
         context = click.Context(
             cli, info_name="fixturegen", max_content_width=80, terminal_width=80
         )
@@ -110,16 +115,37 @@ def commands() -> str:
     return "".join(parts)
 
 
+def readme() -> str:
+    """Return README.md with its excerpts taken from the text of the committed reference run."""
+    project = Project(DOCS.parent)
+    fixture = project.load("p04-first-run")
+    text = report.stored_text(project, fixture, record.stored(project, fixture.name, "reference"))
+
+    def excerpt(found: re.Match[str]) -> str:
+        begin = text.index(found[1])
+        end = text.index("\n\n", text.index("----", begin))
+        return f"<!-- excerpt: {found[1]} -->\n```text\n{text[begin:end]}\n```\n<!-- /excerpt -->"
+
+    pattern = r"<!-- excerpt: (.*?) -->\n.*?<!-- /excerpt -->"
+    current = files.read_text(DOCS.parent / "README.md")
+    return re.sub(pattern, excerpt, current, flags=re.DOTALL)
+
+
 def main() -> int:
     """Write or compare; return the exit code."""
     drift = 0
-    for name, text in (("fixture-toml.md", fixture_toml()), ("commands.md", commands())):
-        path = DOCS / name
+    pages = {
+        "docs/fixture-toml.md": fixture_toml(),
+        "docs/commands.md": commands(),
+        "README.md": readme(),
+    }
+    for name, text in pages.items():
+        path = DOCS.parent / name
         if "--check" in sys.argv[1:]:
             same = path.is_file() and path.read_text(encoding="utf-8") == text
             drift += not same
             if not same:
-                sys.stderr.write(f"docs/{name} is not what the code gives; repair: make docs\n")
+                sys.stderr.write(f"{name} is not what the code gives; repair: make docs\n")
         else:
             files.write(path, text)
     return 1 if drift else 0

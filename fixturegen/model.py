@@ -153,17 +153,13 @@ class Case:
     build: str
     mode: str
     shows_build: bool = False
+    path: str = field(init=False, compare=False)
 
-    @property
-    def path(self) -> str:
-        """The case's name in expressions and tables: `program.language[.build].mode`."""
-        names = [
-            self.program,
-            self.language,
-            *([self.build] if self.shows_build else []),
-            self.mode,
-        ]
-        return ".".join(path_part(name) for name in names)
+    def __post_init__(self) -> None:
+        build = [self.build] if self.shows_build else []
+        names = [self.program, self.language, *build, self.mode]
+        # Made once: a run asks for it several times a sample.
+        object.__setattr__(self, "path", ".".join(path_part(name) for name in names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,11 @@ class Metrics:
         for name, columns in sample.lines.items():
             for column, entries in columns.items():
                 values[f"{name}.{column}"] = entries
-        usage = asdict_usage(sample)
         result: dict[str, Number] = {}
         for metric, parsed in wanted:
             for path in parsed.paths:
                 if path not in values:
-                    values[path] = usage.get(path, [])
+                    values[path] = _usage(sample, path)
             try:
                 result[metric.name] = expression.evaluate_metric(parsed, values)
             except expression.EvaluationError as error:
@@ -50,10 +49,11 @@ class Metrics:
         return result
 
 
-def asdict_usage(sample: Sample) -> dict[str, Number]:
-    """Return the kernel's accounting under the names that expressions use."""
-    usage = sample.usage
-    return {f"process.{name}": getattr(usage, name) for name in usage.__slots__}
+def _usage(sample: Sample, path: str) -> Number | list[Number]:
+    """Return the kernel's accounting under the name `process.NAME`; [] if `path` is none."""
+    scope, _, name = path.partition(".")
+    found: Number | list[Number] = getattr(sample.usage, name, []) if scope == "process" else []
+    return found
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Measures fixturegen against what a person would use instead: `make bench`."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from bench.pairs import Row, interleaved
-from bench.place import FIXTUREGEN, HERE, LINES, Place, printed, quietly, seconds
+from pairs import Row, interleaved
+from place import FIXTUREGEN, HERE, LINES, Place, printed, quietly, seconds
+
 from fixturegen import launcher, stats
 
 EMPTY_START_S = 10.0

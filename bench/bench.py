@@ -1,4 +1,4 @@
-"""`python -m bench [ROW...]`: prints one table; exits 1 if a row's figure is exceeded."""
+"""`bench/bench.py [ROW...]`: prints one table; exits 1 if a row's figure is exceeded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.pairs import Row, show
-from bench.place import Place
-from bench.rows import ROWS, lacking
+from pairs import Row, show
+from place import Place
+from rows import ROWS, lacking
+
 from fixturegen import machine
 
 
@@ -43,7 +44,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="bench.py", description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of: {', '.join(ROWS)}")
     parser.add_argument("--rounds", type=int, help="instead of each row's own number")
     parser.add_argument(

@@ -1,1 +1,0 @@
-"""Measures fixturegen against what a person would use instead: `make bench`."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fixturegen import errors, files, process, render
+from fixturegen import disassembly, errors, files, process, render
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
+
+RECORDED = 2  # another number when more is recorded of a binary: then all are made again
 
 Report = Callable[[str], None]
 
@@ -155,6 +156,7 @@ def _jobs(
                 out = work / "make" / name
                 plan = LANGUAGES[name].plan(fixture, program, build, str(out))
                 inputs = [
+                    RECORDED,
                     own,
                     plan.commands,
                     plan.environment,
@@ -199,7 +201,7 @@ def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[s
         if last.code != 0:
             raise _failed(job, project, source, last)
     made = out / job.plan.executable if job.plan.executable else _from_messages(job, last.stdout)
-    _check_kernel(job, made)
+    kernel = disassembly.examine(made, job.program.kernel, job.name) if job.program.kernel else {}
     files.write(job.target, files.read_bytes(made), mode=0o755)
     facts = elf.read(job.target)
     bindings = {
@@ -215,6 +217,7 @@ def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[s
         "shown": job.plan.shown,
         "elf": elf.to_json(facts, []) | {"path": job.name},
         "bindings": bindings,
+        "kernel": kernel,
     }
 
 
@@ -235,29 +238,3 @@ def _from_messages(job: Job, stdout: str) -> Path:
         if named and message.get("executable"):
             return Path(message["executable"])
     raise errors.BuildError(f"{job.name}: cargo named no executable for {job.program.name}")
-
-
-def _check_kernel(job: Job, binary: Path) -> None:
-    """Make sure that the measured function is in the machine code and is not a memset."""
-    kernel = job.program.kernel
-    if not kernel:
-        return
-    done = process.run(
-        ["objdump", "-d", f"--disassemble={kernel}", "--no-show-raw-insn", str(binary)]
-    )
-    body = re.findall(r"^ +[0-9a-f]+:\s+(.*)$", done.stdout, re.MULTILINE)
-    if done.code != 0:
-        raise errors.ToolMissingError(
-            f"cannot look at the machine code: {done.stderr.strip()[:200]}",
-            "apt-get install binutils",
-        )
-    if not body:
-        raise errors.BuildError(
-            f"{job.name}: the function {kernel!r} is not in the binary",
-            "keep the compiler from inlining it, or correct `kernel` in fixture.toml",
-        )
-    if any(re.search(r"\b(call|jmp|bl|b|jal)\w*\s.*<mem(set|cpy|move)", line) for line in body):
-        raise errors.BuildError(
-            f"{job.name}: the compiler made {kernel!r} a call of memset or memcpy",
-            "launder its inputs, so that the work which is timed is the work in the source",
-        )

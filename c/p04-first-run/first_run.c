@@ -4,7 +4,7 @@
 // out[i] = 3 * in[i] + 1 in a fresh process, and counts the page faults of each.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O2 -Wall -Wextra -Wpedantic -Werror -o out/first_run first_run.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/first_run first_run.c
 //
 // Run: first_run natural, first_run prefault,evict, ... (words below, in any order)
 
@@ -66,7 +66,6 @@ static void measure(const char *mode, uint64_t *out, uint64_t *in)
     // Registers only, and before any preparation, so that it changes nothing of iteration 1.
     uint64_t mhz_before = core_clock_mhz();
 
-    enum { NS, FAULTS };
     uint64_t(*samples)[2] = allocate_samples(ITERATIONS);
     if (!has(mode, "unprimed")) {
         uint64_t one[2] = {0, 0};
@@ -132,7 +131,8 @@ int main(int argc, char **argv)
         used_wrongly(USAGE, "arguments", "exactly one is needed");
     }
     check_mode(argv[1]);
-    uint64_t *out = allocate(LENGTH, sizeof *out), *in = allocate(LENGTH, sizeof *in);
+    uint64_t *out = allocate(LENGTH, sizeof *out); // nobody has written its pages yet
+    uint64_t *in = allocate(LENGTH, sizeof *in);
     for (size_t i = 0; i < LENGTH; i++) {
         in[i] = i;
     }

@@ -17,7 +17,9 @@ static inline void *allocate(size_t count, size_t size)
     return block;
 }
 
-// Pairs of numbers whose first page nobody has touched: malloc writes in front of what it
+enum { NS, FAULTS }; // the two numbers of a sample
+
+// Samples whose first page nobody has touched: malloc writes in front of what it
 // gives, so they begin 64 KiB, the largest page, into a block that comes from the kernel.
 static inline void *allocate_samples(size_t count)
 {

@@ -6,11 +6,62 @@
 #ifndef PAGEMAP_H
 #define PAGEMAP_H
 
-#include "measure.h"
+#include "memory.h"
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { AREAS = 512, MAPS_SIZE = 1 << 18, BEFORE = 0, AFTER = 1 };
+enum { AREAS = 512, MAPS_SIZE = 1 << 18 };
+
+struct area {
+    uint64_t start, end;
+    const char *owner; // "stack", "libc" or "other"
+};
+
+// Everything that reading needs lies here, so that reading allocates nothing.
+struct maps {
+    const char *problem; // NULL, or why nothing is known
+    size_t page, pages, areas;
+    struct area area[AREAS];
+    char text[MAPS_SIZE];
+};
+
+static inline const char *owner_of(const char *line)
+{
+    const char *slash = strrchr(line, '/');
+    if (slash != NULL && (strncmp(slash, "/libc", 5) == 0 || strncmp(slash, "/ld-musl", 8) == 0)) {
+        return "libc";
+    }
+    return strstr(line, "[stack]") != NULL ? "stack" : "other";
+}
+
+// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
+static inline void read_maps(struct maps *maps)
+{
+    size_t size = 0;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    for (ssize_t got = 1; fd >= 0 && got > 0; size += got > 0 ? (size_t)got : 0) {
+        got = read(fd, maps->text + size, MAPS_SIZE - 1 - size);
+    }
+    close(fd);
+    maps->text[size] = '\0';
+    maps->page = (size_t)sysconf(_SC_PAGESIZE);
+    maps->pages = maps->areas = 0;
+    for (char *line = strtok(maps->text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *next;
+        uint64_t start = strtoull(line, &next, 16), end = strtoull(next + 1, NULL, 16);
+        if (strstr(line, " [v") == NULL && maps->areas < AREAS) {
+            maps->area[maps->areas++] = (struct area){start, end, owner_of(line)};
+            maps->pages += (end - start) / maps->page;
+        }
+    }
+    if (maps->areas == 0) {
+        maps->problem = "/proc/self/maps cannot be read";
+    } else if (maps->areas == AREAS || size == MAPS_SIZE - 1) {
+        maps->problem = "too many mapped areas";
+    }
+}
+
+enum { BEFORE, AFTER };
 
 struct object {
     const char *name;
@@ -19,57 +70,23 @@ struct object {
 };
 
 struct pagemap {
-    const char *problem; // NULL, or why nothing is known
     int fd;
-    size_t page, pages, areas;
     uint64_t *words[2];    // before and after: a word per page of all areas, area by area
     uint64_t clock_faults; // the kernel's clock page is in no page table that it shows
-    struct area {
-        uint64_t start, end;
-        const char *owner;
-    } area[AREAS];
-    char maps[MAPS_SIZE];
+    struct maps maps;
 };
-
-// Reads the list of mapped areas; without the kernel's own, which pagemap does not show.
-static inline void read_areas(struct pagemap *map)
-{
-    size_t size = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    for (ssize_t got = 1; fd >= 0 && got > 0 && size < MAPS_SIZE - 1; size += (size_t)got) {
-        got = read(fd, map->maps + size, MAPS_SIZE - 1 - size);
-        got = got < 0 ? 0 : got;
-    }
-    close(fd);
-    map->maps[size] = '\0';
-    map->problem = size == 0 ? "/proc/self/maps cannot be read" : map->problem;
-    map->pages = map->areas = 0;
-    for (char *line = strtok(map->maps, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        char *next, *file = strrchr(line, '/');
-        struct area area = {strtoull(line, &next, 16), strtoull(next + 1, NULL, 16), "other"};
-        if (file != NULL && (strncmp(file, "/libc", 5) == 0 || strncmp(file, "/ld-musl", 8) == 0)) {
-            area.owner = "libc";
-        } else if (strstr(line, "[stack]") != NULL) {
-            area.owner = "stack";
-        }
-        if (strstr(line, "[v") == NULL && map->areas < AREAS) {
-            map->area[map->areas++] = area;
-            map->pages += (area.end - area.start) / map->page;
-        }
-    }
-    map->problem = map->areas == AREAS ? "too many mapped areas" : map->problem;
-}
 
 static inline void read_pagemap(struct pagemap *map, int when)
 {
     uint64_t *words = map->words[when];
-    for (size_t i = 0; i < map->areas && map->problem == NULL; i++) {
-        size_t pages = (map->area[i].end - map->area[i].start) / map->page;
-        off_t offset = (off_t)(map->area[i].start / map->page * sizeof *words);
-        for (size_t bytes = pages * sizeof *words; bytes > 0;) {
+    struct maps *maps = &map->maps;
+    for (size_t i = 0; i < maps->areas && maps->problem == NULL; i++) {
+        size_t bytes = (maps->area[i].end - maps->area[i].start) / maps->page * sizeof *words;
+        off_t offset = (off_t)(maps->area[i].start / maps->page * sizeof *words);
+        while (bytes > 0) {
             ssize_t got = pread(map->fd, words, bytes, offset);
             if (got <= 0) {
-                map->problem = "/proc/self/pagemap cannot be read";
+                maps->problem = "/proc/self/pagemap cannot be read";
                 return;
             }
             words += (size_t)got / sizeof *words;
@@ -82,23 +99,15 @@ static inline void read_pagemap(struct pagemap *map, int when)
 // Everything that reading needs is allocated, touched and called once before it counts.
 static inline struct pagemap *open_pagemap(void)
 {
-    struct pagemap *map = calloc(1, sizeof *map);
-    if (map == NULL) {
-        fatal(REFUSED, "memory", strerror(errno));
-    }
-    map->page = (size_t)sysconf(_SC_PAGESIZE);
+    struct pagemap *map = allocate(1, sizeof *map);
     map->fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    map->problem = map->fd < 0 ? "/proc/self/pagemap cannot be opened" : NULL;
-    read_areas(map);
-    size_t bytes = (map->pages + map->pages / 64 + 1024) * sizeof(uint64_t); // and their own
+    read_maps(&map->maps);
+    size_t count = map->maps.pages + map->maps.pages / 64 + 1024; // and their own
     for (int when = BEFORE; when <= AFTER; when++) {
-        map->words[when] = malloc(bytes);
-        if (map->words[when] == NULL) {
-            fatal(REFUSED, "memory", strerror(errno));
-        }
-        memset(map->words[when], 1, bytes);
+        map->words[when] = allocate(count, sizeof(uint64_t));
+        memset(launder(map->words[when]), 1, count * sizeof(uint64_t));
     }
-    read_areas(map);
+    read_maps(&map->maps);
     read_pagemap(map, AFTER);
     read_pagemap(map, BEFORE);
     return map;
@@ -120,25 +129,27 @@ static inline void print_where(struct pagemap *map, struct object *objects, size
 {
     const char *rest[] = {"stack", "libc", "other"};
     uint64_t object_pages[8] = {0}, rest_pages[3] = {0}, total = map->clock_faults;
-    if (map->problem != NULL) {
-        printf("where: unknown: %s\n", map->problem);
+    if (map->maps.problem != NULL) {
+        printf("where: unknown: %s\n", map->maps.problem);
         return;
     }
+    const struct maps *maps = &map->maps;
     const uint64_t *before = map->words[BEFORE], *after = map->words[AFTER];
-    for (size_t i = 0; i < map->areas; i++) {
-        for (uint64_t at = map->area[i].start; at < map->area[i].end; at += map->page) {
-            if (is_new(*before++, *after++)) {
-                size_t o = 0, r = 0;
-                while (o < count && (at + map->page <= (uintptr_t)objects[o].start ||
-                                     at >= (uintptr_t)objects[o].start + objects[o].bytes)) {
-                    o++;
-                }
-                while (strcmp(rest[r], map->area[i].owner) != 0) {
-                    r++;
-                }
-                (o < count ? object_pages : rest_pages)[o < count ? o : r]++;
-                total++;
+    for (const struct area *area = maps->area; area < maps->area + maps->areas; area++) {
+        for (uint64_t at = area->start; at < area->end; at += maps->page) {
+            if (!is_new(*before++, *after++)) {
+                continue;
             }
+            size_t o = 0, r = 0;
+            while (o < count && (at + maps->page <= (uintptr_t)objects[o].start ||
+                                 at >= (uintptr_t)objects[o].start + objects[o].bytes)) {
+                o++;
+            }
+            while (strcmp(rest[r], area->owner) != 0) {
+                r++;
+            }
+            *(o < count ? &object_pages[o] : &rest_pages[r]) += 1;
+            total++;
         }
     }
     for (size_t o = 0; o < count; o++) {

@@ -15,7 +15,7 @@ mod pause;
 mod words;
 
 use measure::{core_clock_mhz, count_faults, now_ns, print_clock, Output};
-use memory::{allocate_samples, evict_caches, sum};
+use memory::{allocate_samples, evict_caches, sum, FAULTS, NS};
 use pagemap::{object, open_pagemap, print_where, read_pagemap, AFTER};
 use pause::{print_pause, wait_ms};
 use std::hint::black_box;
@@ -69,8 +69,6 @@ fn measure(mode: &str, out: &mut [u64], input: &[u64], output: &mut Output) {
     // Registers only, and before any preparation, so that it changes nothing of iteration 1.
     let mhz_before = core_clock_mhz();
 
-    const NS: usize = 0;
-    const FAULTS: usize = 1;
     let samples = allocate_samples(ITERATIONS);
     if !has(mode, "unprimed") {
         now_ns();
@@ -138,10 +136,8 @@ fn main() {
     let mode = &*mode.to_string_lossy();
     check_mode(mode);
     let mut output = Output::new();
-    let (mut out, mut input) = (vec![0u64; LENGTH], vec![0u64; LENGTH]);
-    for (i, input) in input.iter_mut().enumerate() {
-        *input = i as u64;
-    }
+    let mut out = vec![0u64; LENGTH]; // nobody has written its pages yet
+    let input: Vec<u64> = (0..LENGTH as u64).collect();
     if has(mode, "once") {
         run_kernel(&mut out, &input);
         writeln!(output, "checksum {}", sum(&out));

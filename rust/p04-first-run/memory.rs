@@ -7,15 +7,22 @@
 use crate::measure::{fatal, REFUSED};
 use std::fs::read_to_string;
 use std::hint::black_box;
+use std::io::Error;
 use std::mem::size_of;
 
-// Pairs of numbers whose first page nobody has touched: malloc writes in front of what it
+// The two numbers of a sample.
+pub const NS: usize = 0;
+pub const FAULTS: usize = 1;
+
+// Samples whose first page nobody has touched: malloc writes in front of what it
 // gives, so they begin 64 KiB, the largest page, into a block that comes from the kernel.
 pub fn allocate_samples(count: usize) -> &'static mut [[u64; 2]] {
     const HEADROOM: usize = 65536 / size_of::<[u64; 2]>();
     let block = vec![[0u64; 2]; 2 * HEADROOM + count];
     &mut block.leak()[HEADROOM..HEADROOM + count]
 }
+
+const ENOMEM: i32 = 12;
 
 // Reads every element once.
 pub fn sum(block: &[u64]) -> u64 {
@@ -53,8 +60,8 @@ fn last_level_cache() -> usize {
 pub fn evict_caches() {
     let length = 3 * last_level_cache() / size_of::<u64>();
     let mut block = Vec::new();
-    if let Err(error) = block.try_reserve_exact(length) {
-        fatal(REFUSED, "memory", error);
+    if block.try_reserve_exact(length).is_err() {
+        fatal(REFUSED, "memory", Error::from_raw_os_error(ENOMEM));
     }
     block.extend(0..length as u64);
     black_box(sum(black_box(block.leak())));

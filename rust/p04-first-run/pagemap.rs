@@ -14,14 +14,80 @@ use std::os::unix::fs::FileExt;
 
 const AREAS: usize = 512;
 const MAPS_SIZE: usize = 1 << 18;
-const WORD: usize = size_of::<u64>();
 const SC_PAGESIZE: c_int = 30;
-pub const BEFORE: usize = 0;
-pub const AFTER: usize = 1;
 
 extern "C" {
     fn sysconf(name: c_int) -> c_long;
 }
+
+struct Area {
+    start: usize,
+    end: usize,
+    owner: &'static str, // "stack", "libc" or "other"
+}
+
+// Everything that reading needs lies here, so that reading allocates nothing.
+struct Maps {
+    problem: Option<&'static str>, // None, or why nothing is known
+    page: usize,
+    pages: usize,
+    areas: Vec<Area>,
+    text: Vec<u8>,
+}
+
+fn new_maps() -> Maps {
+    Maps {
+        problem: None,
+        page: unsafe { sysconf(SC_PAGESIZE) } as usize,
+        pages: 0,
+        areas: Vec::with_capacity(AREAS),
+        text: vec![1; MAPS_SIZE],
+    }
+}
+
+fn owner_of(line: &str) -> &'static str {
+    let (_, file) = line.rsplit_once('/').unwrap_or_default();
+    if file.starts_with("libc") || file.starts_with("ld-musl") {
+        return "libc";
+    }
+    if line.contains("[stack]") {
+        "stack"
+    } else {
+        "other"
+    }
+}
+
+// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
+fn read_maps(maps: &mut Maps) {
+    let mut size = 0;
+    if let Ok(mut file) = File::open("/proc/self/maps") {
+        while let Ok(got @ 1..) = file.read(&mut maps.text[size..]) {
+            size += got;
+        }
+    }
+    maps.pages = 0;
+    maps.areas.clear();
+    let text = std::str::from_utf8(&maps.text[..size]).unwrap_or_default();
+    for line in text.lines() {
+        let (range, _) = line.split_once(' ').unwrap_or_default();
+        let (start, end) = range.split_once('-').unwrap_or_default();
+        let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
+        if !line.contains(" [v") && maps.areas.len() < AREAS {
+            let owner = owner_of(line);
+            maps.areas.push(Area { start, end, owner });
+            maps.pages += (end - start) / maps.page;
+        }
+    }
+    if maps.areas.is_empty() {
+        maps.problem = Some("/proc/self/maps cannot be read");
+    } else if maps.areas.len() == AREAS || size == MAPS_SIZE {
+        maps.problem = Some("too many mapped areas");
+    }
+}
+
+const WORD: usize = size_of::<u64>();
+pub const BEFORE: usize = 0;
+pub const AFTER: usize = 1;
 
 pub struct Object {
     name: &'static str,
@@ -34,70 +100,23 @@ pub fn object<T>(name: &'static str, block: &[T]) -> Object {
     Object { name, start, bytes }
 }
 
-struct Area {
-    start: usize,
-    end: usize,
-    owner: &'static str,
-}
-
 pub struct Pagemap {
-    problem: Option<&'static str>, // None, or why nothing is known
     file: Option<File>,
-    page: usize,
-    pages: usize,
     words: [Vec<u8>; 2], // before and after: a word per page of all areas, area by area
     pub clock_faults: u64, // the kernel's clock page is in no page table that it shows
-    areas: Vec<Area>,
-    maps: Vec<u8>,
-}
-
-// Reads the list of mapped areas; without the kernel's own, which pagemap does not show.
-fn read_areas(map: &mut Pagemap) {
-    let mut size = 0;
-    if let Ok(mut file) = File::open("/proc/self/maps") {
-        while let Ok(got @ 1..) = file.read(&mut map.maps[size..]) {
-            size += got;
-        }
-    }
-    map.pages = 0;
-    map.areas.clear();
-    let maps = std::str::from_utf8(&map.maps[..size]).unwrap_or_default();
-    if size == 0 || maps.is_empty() {
-        map.problem = Some("/proc/self/maps cannot be read");
-    }
-    for line in maps.lines() {
-        let (range, _) = line.split_once(' ').unwrap_or_default();
-        let (start, end) = range.split_once('-').unwrap_or_default();
-        let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
-        let (_, file) = line.rsplit_once('/').unwrap_or_default();
-        let owner = if file.starts_with("libc") || file.starts_with("ld-musl") {
-            "libc"
-        } else if line.contains("[stack]") {
-            "stack"
-        } else {
-            "other"
-        };
-        if !line.contains("[v") && map.areas.len() < AREAS {
-            map.areas.push(Area { start, end, owner });
-            map.pages += (end - start) / map.page;
-        }
-    }
-    if map.areas.len() == AREAS {
-        map.problem = Some("too many mapped areas");
-    }
+    maps: Maps,
 }
 
 pub fn read_pagemap(map: &mut Pagemap, when: usize) {
-    let (Some(file), None) = (&map.file, map.problem) else {
-        return;
-    };
     let mut begin = 0;
-    for area in &map.areas {
-        let end = begin + (area.end - area.start) / map.page * WORD;
-        let offset = (area.start / map.page * WORD) as u64;
+    let maps = &mut map.maps;
+    for area in &maps.areas {
+        let end = begin + (area.end - area.start) / maps.page * WORD;
+        let offset = (area.start / maps.page * WORD) as u64;
         let words = &mut map.words[when][begin..end];
-        if file.read_exact_at(words, offset).is_err() {
-            map.problem = Some("/proc/self/pagemap cannot be read");
+        let read = |file: &File| file.read_exact_at(words, offset).is_ok();
+        if !map.file.as_ref().is_some_and(read) {
+            maps.problem = maps.problem.or(Some("/proc/self/pagemap cannot be read"));
             return;
         }
         begin = end;
@@ -107,22 +126,15 @@ pub fn read_pagemap(map: &mut Pagemap, when: usize) {
 // Everything that reading needs is allocated, touched and called once before it counts.
 pub fn open_pagemap() -> Pagemap {
     let mut map = Pagemap {
-        problem: None,
         file: File::open("/proc/self/pagemap").ok(),
-        page: unsafe { sysconf(SC_PAGESIZE) } as usize,
-        pages: 0,
         words: [Vec::new(), Vec::new()],
         clock_faults: 0,
-        areas: Vec::with_capacity(AREAS),
-        maps: vec![1; MAPS_SIZE],
+        maps: new_maps(),
     };
-    if map.file.is_none() {
-        map.problem = Some("/proc/self/pagemap cannot be opened");
-    }
-    read_areas(&mut map);
-    let bytes = (map.pages + map.pages / 64 + 1024) * WORD; // and their own
-    map.words = [vec![1; bytes], vec![1; bytes]];
-    read_areas(&mut map);
+    read_maps(&mut map.maps);
+    let count = map.maps.pages + map.maps.pages / 64 + 1024; // and their own
+    map.words = [vec![1; count * WORD], vec![1; count * WORD]];
+    read_maps(&mut map.maps);
     read_pagemap(&mut map, AFTER);
     read_pagemap(&mut map, BEFORE);
     map
@@ -139,31 +151,29 @@ fn is_new(before: u64, after: u64) -> bool {
 
 // Prints a line per object, zeros too, then the sum beside the faults that getrusage counted.
 pub fn print_where(map: &Pagemap, objects: &[Object], faults: u64, output: &mut Output) {
-    if let Some(problem) = map.problem {
+    if let Some(problem) = map.maps.problem {
         writeln!(output, "where: unknown: {problem}");
         return;
     }
     let names = objects.iter().map(|object| object.name);
-    let names: Vec<&str> = names
-        .chain(["clock page", "stack", "libc", "other"])
-        .collect();
+    let rest = ["clock page", "stack", "libc", "other"];
+    let names: Vec<&str> = names.chain(rest).collect();
     let mut pages = vec![0; names.len()];
     pages[objects.len()] = map.clock_faults;
-    let mut words = map.words[BEFORE]
-        .chunks_exact(WORD)
-        .zip(map.words[AFTER].chunks_exact(WORD));
-    for area in &map.areas {
-        for at in (area.start..area.end).step_by(map.page) {
-            let (before, after) = words.next().unwrap_or_default();
-            let [before, after] =
-                [before, after].map(|w| u64::from_ne_bytes(w.try_into().unwrap_or_default()));
-            if is_new(before, after) {
-                let owner = objects.iter().position(|object| {
-                    at + map.page > object.start && at < object.start + object.bytes
-                });
-                let owner = owner.or_else(|| names.iter().position(|name| *name == area.owner));
-                pages[owner.unwrap_or(names.len() - 1)] += 1;
+    let [mut before, mut after] = [BEFORE, AFTER].map(|when| map.words[when].chunks_exact(WORD));
+    let word = |bytes: Option<&[u8]>| {
+        bytes.map_or(0, |b| u64::from_ne_bytes(b.try_into().unwrap_or_default()))
+    };
+    for area in &map.maps.areas {
+        for at in (area.start..area.end).step_by(map.maps.page) {
+            if !is_new(word(before.next()), word(after.next())) {
+                continue;
             }
+            let owner = objects.iter().position(|object| {
+                at + map.maps.page > object.start && at < object.start + object.bytes
+            });
+            let owner = owner.or(names.iter().position(|name| *name == area.owner));
+            pages[owner.unwrap_or(names.len() - 1)] += 1;
         }
     }
     for (name, pages) in names.iter().zip(&pages) {

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from fixturegen import disassembly, errors, files, process, render
 from fixturegen.languages import LANGUAGES, Plan
@@ -20,8 +21,7 @@ RECORDED = 2  # another number when more is recorded of a binary: then all are m
 Report = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One binary to make: `key` changes with everything that could change the binary."""
 
     program: Program
@@ -37,8 +37,7 @@ class Job:
         return self.target.name
 
 
-@dataclass(slots=True)
-class Built:
+class Built(Struct):
     """Every binary of a fixture: name as in arguments (`first_run.rust`) to what it is.
 
     toolchain: language to the first lines its tools print; missing: language to the reason why

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from fixturegen.model import Status, Usage
@@ -14,8 +16,7 @@ OUTPUT_LIMIT = 16 * 1024 * 1024
 PAD = "FIXTUREGEN_PAD"
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """One case as the launcher sees it.
 
     `program` is a path (relative to `cwd` if not absolute) and argument 0; `args` are the others.
@@ -34,8 +35,7 @@ class Start:
     aslr: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of one start.
 
     `sequence` counts from 0 in each `Launcher.run`; `case` is what `define` gave; `detail` is empty
@@ -56,8 +56,7 @@ class Outcome:
     stderr: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Hello:
+class Hello(Struct, frozen=True):
     """What the launcher says of itself.
 
     `start` is "clone", or "vfork" where clone is refused; `linked` is the compiler that linked it,

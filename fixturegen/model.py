@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct, field
 
 Value = int | float | str | bool
 Kind = Literal["time", "count"]
@@ -19,8 +21,7 @@ def path_part(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(Struct, frozen=True):
     """What a build adds to one language's compiler command lines."""
 
     cflags: tuple[str, ...] = ()
@@ -28,16 +29,14 @@ class Flags:
     rustflags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Struct, frozen=True):
     """A named set of flags; `flags` has one entry for each language that has this build."""
 
     name: str
     flags: dict[str, Flags]
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """How a program is started: arguments, environment, conditions."""
 
     name: str
@@ -48,8 +47,7 @@ class Mode:
     aslr: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One number per sample: `value` is an expression over the lines of a sample."""
 
     name: str
@@ -60,8 +58,7 @@ class Metric:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A small source in one or more languages, with its builds, modes, lines and metrics."""
 
     name: str
@@ -105,16 +102,14 @@ class Program:
         return next(build for build in self.builds if build.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A sentence of the article with the expression that must hold on a run."""
 
     text: str
     holds: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fixture:
+class Fixture(Struct, frozen=True):
     """One folder in templates/: everything that its fixture.toml says."""
 
     name: str
@@ -141,8 +136,7 @@ class Fixture:
         return tuple(dict.fromkeys(lang for p in self.programs for lang in p.languages))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Case:
+class Case(Struct, frozen=True, order=True, dict=True):
     """Program x language x build x mode: what a row of a table is about.
 
     `build` is "default" for a program that declares none; it stands in `path` only if it does.
@@ -153,17 +147,16 @@ class Case:
     build: str
     mode: str
     shows_build: bool = False
-    path: str = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def path(self) -> str:
+        """The case's name in expressions and tables: `program.language[.build].mode`."""
         build = [self.build] if self.shows_build else []
         names = [self.program, self.language, *build, self.mode]
-        # Made once: a run asks for it several times a sample.
-        object.__setattr__(self, "path", ".".join(path_part(name) for name in names))
+        return ".".join(path_part(name) for name in names)
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
 
     wall_ns: int = 0
@@ -178,8 +171,7 @@ class Usage:
     involuntary_switches: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """What one fresh process gave.
 
     `lines` maps a line's name to its columns, each a list with one entry per printed line, an

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 # What a helper may see of the user's environment. Everything that changes what a compiler makes
 # (CFLAGS, CPATH, LD_RUN_PATH, RUSTFLAGS, ...) is left out and so cannot change it without a word.
@@ -22,8 +23,7 @@ PASSED_ON = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """How a helper ended: `code` is its exit code, negative for a signal, 127 if not started."""
 
     code: int

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from fixturegen import errors, files, spec
 from fixturegen.languages import LANGUAGES
@@ -32,8 +33,7 @@ def find_root(start: Path) -> Path:
     return start
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True, dict=True):
     """A project's folders. `root` is absolute."""
 
     root: Path

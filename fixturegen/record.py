@@ -6,11 +6,11 @@ import gzip
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from fixturegen import errors, files
 from fixturegen.model import Sample
@@ -146,8 +146,7 @@ def decode(line: bytes) -> Sample:
     return _decode(line)
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A finished run on disk."""
 
     folder: Path

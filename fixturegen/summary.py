@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fixturegen import expression
 from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
@@ -56,8 +57,7 @@ def _usage(sample: Sample, path: str) -> Number | list[Number]:
     return found
 
 
-@dataclass(slots=True)
-class CaseSummary:
+class CaseSummary(Struct):
     """What the processes of one case gave; the lists run parallel, one entry an ok process."""
 
     case: Case
@@ -77,8 +77,7 @@ class CaseSummary:
         return len(self.rounds)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimResult:
+class ClaimResult(Struct, frozen=True):
     """A claim's verdict on a run. kind: "count" if every metric that it cites is one."""
 
     claim: Claim

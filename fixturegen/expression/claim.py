@@ -7,8 +7,9 @@ not measured is unknown, and an unknown decides nothing: `a or b` holds if one s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from fixturegen import stats
 from fixturegen.expression.check import is_param, over_processes
@@ -40,8 +41,7 @@ State: TypeAlias = Literal["holds", "fails", "undecided"]
 SCALAR: dict[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What a run says about a claim.
 
     `used` are the cited paths with processes: path, median, number of processes. `missing` are
@@ -54,8 +54,7 @@ class Verdict:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
+class _Unknown(Struct, frozen=True):
     """A value that was not measured or does not exist, and why."""
 
     reasons: tuple[str, ...]

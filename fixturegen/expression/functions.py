@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from fixturegen import stats
 
 Type = Literal["number", "condition", "either"]
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """One function over a vector.
 
     `takes` and `gives` are types of values; `extra` counts the numbers after the vector;

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from fixturegen.errors import SpecError
 from fixturegen.expression.functions import FUNCTIONS, Type
@@ -15,45 +16,39 @@ PARAMS = "params."
 MAX_SHOWN = 100  # characters of an expression that an error shows
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A piece of an expression; it stands at text[at:end]."""
 
     at: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Number(Node):
+class Number(Node, frozen=True):
     """A constant."""
 
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
-class Truth(Node):
+class Truth(Node, frozen=True):
     """True or False."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Path(Node):
+class Path(Node, frozen=True):
     """A dotted name."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Index(Node):
+class Index(Node, frozen=True):
     """One element of a vector."""
 
     base: Node
     index: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Slice(Node):
+class Slice(Node, frozen=True):
     """Part of a vector."""
 
     base: Node
@@ -62,16 +57,14 @@ class Slice(Node):
     step: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unary(Node):
+class Unary(Node, frozen=True):
     """`-` of a number or `not` of a condition."""
 
     operator: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic(Node):
+class Arithmetic(Node, frozen=True):
     """Two numbers, joined by one of + - * / // %."""
 
     operator: str
@@ -79,24 +72,21 @@ class Arithmetic(Node):
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison(Node):
+class Comparison(Node, frozen=True):
     """A chain of comparisons: as many operators as operands, less one."""
 
     operators: tuple[str, ...]
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Logic(Node):
+class Logic(Node, frozen=True):
     """Conditions joined by `and` or `or`."""
 
     operator: str
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Node):
+class Call(Node, frozen=True):
     """A named function and its arguments."""
 
     function: str
@@ -106,8 +96,7 @@ class Call(Node):
 Run: TypeAlias = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True, eq=False):
     """A parsed expression. `text` is what was written, with every white space as one blank.
 
     `paths` and `functions` are the names in it, each once, in order. `compiled` is a cell that
@@ -115,10 +104,16 @@ class Expression:
     """
 
     text: str
-    root: Node = field(compare=False, repr=False)
-    paths: tuple[str, ...] = field(compare=False)
-    functions: tuple[str, ...] = field(compare=False)
-    compiled: list[Run] = field(default_factory=list, compare=False, repr=False)
+    root: Node
+    paths: tuple[str, ...]
+    functions: tuple[str, ...]
+    compiled: list[Run] = field(default_factory=list)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
     def source(self, node: Node) -> str:
         """Return the text of `node`."""

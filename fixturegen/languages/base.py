@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from fixturegen.model import Build, Fixture, Program, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """One file to render: `target` relative to the fixture's source folder.
 
     template: its name, looked up in the fixture's folder and then in `_lib`. dialect: "source"
@@ -23,8 +23,7 @@ class Rendered:
     values: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How one binary is made: commands run in the fixture's source folder, in order.
 
     shown: the same command as a reader types it; executable: where the binary is afterwards,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fixturegen.machine.values import Cpu, Machine, Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The CPUs for the program, the ones left for everything else, and why, in words.
 
     `cpus` is shorter than asked for if fewer are allowed. `others` is empty only if no CPU

@@ -10,8 +10,9 @@ import errno
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fixturegen.machine.values import Unknown
 
@@ -24,8 +25,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """The files below `root`; paths are given without a leading slash."""
 
     root: Path

@@ -6,11 +6,10 @@ kernel's CPU numbers in ascending order. Texts are ASCII: what came from a file 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A fact that could not be read; `unknown` says why. Never to be taken as "ok"."""
 
     unknown: str
@@ -19,8 +18,7 @@ class Unknown:
 NOT_RECORDED = Unknown("not recorded by the version that wrote this")
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(Struct, frozen=True):
     """One online logical CPU."""
 
     cpu: int
@@ -37,8 +35,7 @@ class Cpu:
     interrupts: int | Unknown = NOT_RECORDED  # proc/interrupts, device interrupts since boot
 
 
-@dataclass(frozen=True, slots=True)
-class CoreClass:
+class CoreClass(Struct, frozen=True):
     """Cores of one speed on a machine that has several; `evidence` is what told them apart."""
 
     name: str
@@ -46,8 +43,7 @@ class CoreClass:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """Caches of one level, kind and size: `count` of them, each shared by `shared_by` CPUs."""
 
     level: int
@@ -58,8 +54,7 @@ class Cache:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One NUMA node (sys/devices/system/node/nodeN)."""
 
     node: int
@@ -67,16 +62,14 @@ class Node:
     memory_bytes: int | Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class FolioSize:
+class FolioSize(Struct, frozen=True):
     """One size of multi-size huge pages (sys/kernel/mm/transparent_hugepage/hugepages-*kB)."""
 
     kib: int
     enabled: str | Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """One frequency policy (sys/devices/system/cpu/cpufreq/policyN). Frequencies in kHz."""
 
     name: str
@@ -90,8 +83,7 @@ class Policy:
     hardware_max_khz: int | Unknown  # cpuinfo_max_freq
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """All that `describe` found out about the machine below one root."""
 
     architecture: str | Unknown = NOT_RECORDED  # uname, or proc/sys/kernel/arch

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
 from fixturegen.model import Fixture, Sample, Value
@@ -19,8 +20,7 @@ from fixturegen.summary import Summary
 Watch = Callable[[Step, Sample, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What a run was asked to be; None and empty mean: as the fixture declares."""
 
     rounds: int | None = None
@@ -47,8 +47,7 @@ class Options:
         return typed + ([f"--cpu {self.cpu}"] if self.cpu is not None else [])
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """What came of a run: where its raw data is and whether it may become the fixture's text.
 
     lacking: why the text must not be replaced, empty for a complete run.
@@ -270,7 +269,7 @@ def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 def _hello(started: launcher.Launcher) -> dict[str, Any]:
     hello = started.hello
-    return {name: getattr(hello, name) for name in hello.__slots__}
+    return {name: getattr(hello, name) for name in hello.__struct_fields__}
 
 
 def unfinished(project: Project, fixture: str) -> list[str]:

@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from typing import Literal
 
 from fixturegen import errors, expression
@@ -26,7 +25,7 @@ from fixturegen.model import (
 from fixturegen.spec import schema
 from fixturegen.spec.toml import nearest, parse
 
-PROCESS = tuple(f"process.{field.name}" for field in fields(Usage))
+PROCESS = tuple(f"process.{name}" for name in Usage.__struct_fields__)
 
 
 def load(content: bytes, name: str, where: str, languages: Iterable[str]) -> Fixture:

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -153,7 +152,7 @@ def test_a_guest_that_shows_nothing_is_unknown_and_never_ok(tmp_path: Path) -> N
 
 def test_an_empty_root_says_why_for_everything(tmp_path: Path) -> None:
     found = machine.describe(tmp_path)
-    values = [getattr(found, field.name) for field in fields(found)]
+    values = [getattr(found, name) for name in found.__struct_fields__]
     assert [v for v in values if not isinstance(v, Unknown) and v not in ((), "")] == []
     assert all(v.unknown for v in values if isinstance(v, Unknown))
     assert machine.disturbances(tmp_path) == []

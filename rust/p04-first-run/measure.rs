@@ -62,8 +62,8 @@ pub struct Timespec {
 pub struct Usage {
     times: [i64; 4],
     sizes: [i64; 4],
-    minor_faults: i64,
-    major_faults: i64,
+    pub minor_faults: i64,
+    pub major_faults: i64,
     others: [i64; 6],
     pub voluntary_switches: i64,
     pub involuntary_switches: i64,

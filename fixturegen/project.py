@@ -11,10 +11,11 @@ from msgspec import Struct
 from fixturegen import errors, files, spec
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
-from fixturegen.spec.toml import nearest
+from fixturegen.spec.near import nearest
 
 _PACKAGE = Path(__file__).parent
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")  # cargo takes it as the name of a package
+NAMED = "a fixture is named with a-z, 0-9 and -, the first a letter: p05-branches"
 
 
 def builtin_templates() -> Path:
@@ -26,7 +27,7 @@ def builtin_templates() -> Path:
 def find_root(start: Path) -> Path:
     """Return the nearest folder upwards that holds templates/*/fixture.toml or fixtures/*/."""
     for folder in (start, *start.parents):
-        if any((folder / "templates").glob("*/fixture.toml")):
+        if any((folder / "templates").glob("[!_]*/fixture.toml")):
             return folder
         if any((folder / "fixtures").glob("*/*/context.json")):
             return folder
@@ -95,6 +96,16 @@ class Project(Struct, frozen=True, dict=True):
             raise errors.SpecError(f"{self.shown(path)}: a link out of the templates")
         return spec.load(files.read_bytes(path), name, self.shown(path), LANGUAGES)
 
+    def target(self, path: str) -> Path:
+        """Return where the rendered file `path` goes; raises errors.SpecError behind a link."""
+        target = self.root / path
+        if not target.parent.resolve().is_relative_to(self.root.resolve()):
+            raise errors.SpecError(
+                f"{path}: behind a link out of the project; nothing is written there",
+                "make it a folder of the project",
+            )
+        return target
+
     def shown(self, path: Path) -> str:
         """Return a path as messages and files name it: relative to the project where possible."""
         if path.is_relative_to(self.root):
@@ -106,18 +117,18 @@ class Project(Struct, frozen=True, dict=True):
 
 
 def _folders(templates: Path) -> dict[str, Path]:
-    """Return the fixtures in a templates folder; a wrong folder name is an error, not a gap."""
+    """Return the fixtures in a templates folder; a wrong folder name is an error, not a gap.
+
+    Folders whose names begin with `_` hold shared pieces and beginnings.
+    """
     found = {}
-    for path in sorted(templates.glob("*/fixture.toml")):
+    for path in sorted(templates.glob("[!_]*/fixture.toml")):
         name = path.parent.name
-        if not _NAME.match(name):
+        if not NAME.match(name):
+            raise errors.SpecError(f"templates/{name!r}: not the name of a fixture", NAMED)
+        if templates.is_symlink() or path.parent.is_symlink():
             raise errors.SpecError(
-                f"templates/{name}: a fixture's folder is named with a-z, 0-9 and -",
-                "rename the folder",
-            )
-        if path.parent.is_symlink():
-            raise errors.SpecError(
-                f"templates/{name}: a link; nothing outside the templates is read",
+                f"templates/{name}: behind a link; nothing outside the templates is read",
                 "copy the folder here instead",
             )
         found[name] = path.parent

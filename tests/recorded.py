@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fixturegen import machine, record, spec
+from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Sample, Usage
 from fixturegen.project import Project
 
@@ -37,7 +38,7 @@ holds = "each(loop.c.natural.faults == 128)"
 
 def fixture(toml: str = TOML, name: str = "a-loop") -> Fixture:
     """Return the fixture of a fixture.toml's text."""
-    return spec.load(toml.encode(), name, "fixture.toml", ("c", "rust"))
+    return spec.load(toml.encode(), name, "fixture.toml", LANGUAGES)
 
 
 def sample(case: str, number: int, ns: list[int], **changes: Any) -> Sample:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,12 +32,21 @@ set_option = click.option(
 
 
 def project_of(ctx: click.Context) -> Project:
-    """Return the project of the current folder or of -C; raises errors.UsageError."""
-    folder: Path | None = ctx.obj
-    start = (folder or Path()).absolute()
-    if not start.is_dir():
-        raise errors.UsageError(f"-C {folder}: no such folder")
-    return Project(start.resolve() if folder else find_root(start.resolve()))
+    """Return the project of the current folder, to which -C has gone by now."""
+    try:
+        return Project(find_root(Path.cwd()))
+    except FileNotFoundError as error:
+        raise errors.UsageError("the current folder is gone", "cd to another one") from error
+
+
+class Whole(click.IntRange):
+    """A whole number in ASCII digits alone: click's own also takes 1_000 and Arabic digits."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; fails with how it must look."""
+        if isinstance(value, str) and not re.fullmatch("-?[0-9]{1,19}", value):
+            self.fail(f"{value!r} is not a whole number in digits 0-9.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def parse_sets(fixtures: Sequence[Fixture], sets: Sequence[str]) -> dict[str, Value]:
@@ -43,8 +54,8 @@ def parse_sets(fixtures: Sequence[Fixture], sets: Sequence[str]) -> dict[str, Va
 
     Raises errors.UsageError naming the key, the value and the nearest known key.
     """
-    from fixturegen.spec.convert import check_param
-    from fixturegen.spec.toml import nearest
+    from fixturegen.spec.checks import check_param
+    from fixturegen.spec.near import nearest
 
     parsed: dict[str, Value] = {}
     known = {key: value for fixture in fixtures for key, value in fixture.params.items()}
@@ -56,9 +67,15 @@ def parse_sets(fixtures: Sequence[Fixture], sets: Sequence[str]) -> dict[str, Va
             )
         if key not in known:
             raise errors.UsageError(f"--set {entry}: no parameter {key!r}", nearest(key, known))
+        if key in parsed:
+            raise errors.UsageError(f"--set {entry}: {key} is set twice", "give it once")
+        if len({type(f.params[key]) for f in fixtures if key in f.params}) > 1:
+            raise errors.UsageError(
+                f"--set {entry}: {key} is of another type in another fixture", "name one FIXTURE"
+            )
         parsed[key] = _typed(entry, known[key], text)
         try:
-            check_param(key, parsed[key], f"--set {entry}")
+            check_param(key, parsed[key], f"--set {entry[:200]}")
         except errors.SpecError as error:
             raise errors.UsageError(error.what, error.hint) from error
     return parsed
@@ -79,4 +96,6 @@ def _typed(entry: str, declared: Value, text: str) -> Value:
         return kind(text)
     except ValueError as error:
         wanted = "a whole number" if kind is int else "a number"
-        raise errors.UsageError(f"--set {entry}: {wanted} is wanted, not {text!r}") from error
+        raise errors.UsageError(
+            f"--set {entry[:200]}: {wanted} is wanted, not {text[:80]!r}"
+        ) from error

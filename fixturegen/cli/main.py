@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import signal
 import sys
 from pathlib import Path
@@ -45,7 +47,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command; an unknown one is answered with the nearest known name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from fixturegen.spec.toml import nearest
+            from fixturegen.spec.near import nearest
 
             raise errors.UsageError(f"there is no command {args[0]!r}", nearest(args[0], COMMANDS))
         return super().resolve_command(ctx, args)
@@ -59,15 +61,14 @@ class Group(click.Group):
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "-C",
-    "folder",
+    "folders",
     metavar="DIR",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Work in DIR instead of the current folder.",
+    multiple=True,
+    help="Work as if started in DIR; a second -C is relative to the first.",
 )
 @click.version_option(__version__, message="fixturegen %(version)s")
 @click.pass_context
-def cli(ctx: click.Context, folder: Path | None) -> None:
+def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     """Make the programs, measurements and texts that a performance article stands on.
 
     \b
@@ -84,13 +85,19 @@ def cli(ctx: click.Context, folder: Path | None) -> None:
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
     130 interrupted (what was measured is kept).
     """
-    ctx.obj = folder
+    for folder in folders:
+        try:
+            os.chdir(folder)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a path"
+            raise errors.UsageError(f"-C {folder}: {reason}") from error
 
 
 def run() -> None:
     """Run the command line and exit; every error becomes one message and its exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
+            signal.signal(number, _stop)
     sys.exit(_guarded())
 
 
@@ -115,6 +122,7 @@ def _guarded() -> int:
         _forget_stdout()
         return 141  # as a program that SIGPIPE ends
     except OSError as error:
+        _forget_stdout()  # it may be what refused: > /dev/full
         _say(f"fixturegen: {error}")
         return errors.FileError.exit_code
     except Exception as error:
@@ -123,13 +131,12 @@ def _guarded() -> int:
 
 
 def _say(text: str) -> None:
-    click.echo(text, err=True)
+    with contextlib.suppress(OSError):  # nobody can be told; the exit code still says it
+        click.echo(text, err=True)
 
 
 def _forget_stdout() -> None:
     """Point stdout elsewhere, so that the interpreter's last flush does not fail as well."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -146,6 +153,4 @@ def _bug(error: Exception) -> str:
 
 
 def _wants_traceback() -> bool:
-    import os
-
     return bool(os.environ.get("FIXTUREGEN_TRACEBACK"))

@@ -37,7 +37,7 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
             if diff and verb != "identical":
                 click.echo(_diff(project, path, text), nl=False)
             if not check:
-                files.write(project.root / path, text)
+                files.write(project.target(path), text)
             if verb != "identical" or not check:
                 click.echo(f"{verb:<9}  {path}")
     if check and drift:
@@ -50,15 +50,15 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
 
 
 def _state(project: Project, path: str, text: str) -> str:
-    target = project.root / path
+    target = project.target(path)
     if not target.exists():
         return "create"
-    return "identical" if target.read_bytes() == text.encode() else "update"
+    return "identical" if files.read_bytes(target) == text.encode() else "update"
 
 
 def _diff(project: Project, path: str, text: str) -> str:
-    target = project.root / path
-    old = target.read_text(errors="backslashreplace") if target.exists() else ""
+    target = project.target(path)
+    old = files.read_bytes(target).decode(errors="backslashreplace") if target.exists() else ""
     lines = difflib.unified_diff(
         old.splitlines(keepends=True), text.splitlines(keepends=True), path, f"{path} (rendered)"
     )

@@ -37,7 +37,7 @@ class Plan(Struct, frozen=True):
 
 
 class Language(Protocol):
-    """One language: six members and its names."""
+    """One language: its names and words, its literals, its files, its commands."""
 
     @property
     def name(self) -> str:
@@ -50,6 +50,14 @@ class Language(Protocol):
     @property
     def tools(self) -> tuple[tuple[str, str], ...]:
         """What building needs: tool, Debian package."""
+
+    @property
+    def flag_keys(self) -> tuple[str, ...]:
+        """The keys of a build's flags that mean something to it."""
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """Names that no program of it can have."""
 
     def literal(self, value: Value) -> str:
         """Return `value` as a literal of the language that nothing can break out of."""

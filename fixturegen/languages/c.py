@@ -6,6 +6,7 @@ import os
 import shlex
 from pathlib import PurePosixPath
 
+from fixturegen import errors
 from fixturegen.languages.base import Plan, Rendered
 from fixturegen.model import Build, Fixture, Program, Value
 
@@ -15,15 +16,20 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "?": "\\?"}  # "\?": no trigraph can form
 
 def _compiler() -> list[str]:
     """Return the C compiler: gcc, or the words of $CC (recorded as part of the command)."""
+    written = os.environ.get("CC", "")
     try:
-        return shlex.split(os.environ.get("CC", "")) or ["gcc"]
-    except ValueError:
-        return ["gcc"]
+        return shlex.split(written) or ["gcc"]
+    except ValueError as error:
+        raise errors.UsageError(
+            f"CC={written!r}: not words: {error}", "for example CC='gcc -m64'"
+        ) from error
 
 
 class _C:
     name = "c"
     label = "C"
+    flag_keys: tuple[str, ...] = ("cflags", "ldflags")
+    reserved: tuple[str, ...] = ()
 
     @property
     def tools(self) -> tuple[tuple[str, str], ...]:
@@ -38,7 +44,8 @@ class _C:
             text = f"{value}u" if value >= 2**63 else str(value)
             return f"({text})" if value < 0 else text
         if isinstance(value, float):
-            return f"({value!r})" if value < 0 else repr(value)
+            text = repr(value)
+            return f"({text})" if text.startswith("-") else text  # -0.0 as well
         octets = value.encode()
         return (
             '"'
@@ -70,7 +77,10 @@ class _C:
         first = self._default(program)
         builds = [first, *(b for b in program.builds if b != first and self.name in b.flags)]
         return [
-            {"output": self._output(program, b), "flags": shlex.join(self._flags(b))}
+            {
+                "output": self._output(program, b),
+                "flags": shlex.join(self._flags(b)).replace("$", "$$"),
+            }
             for b in builds
         ]
 

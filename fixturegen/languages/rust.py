@@ -15,6 +15,8 @@ _ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE
 class _Rust:
     name = "rust"
     label = "Rust"
+    flag_keys: tuple[str, ...] = ("rustflags",)
+    reserved: tuple[str, ...] = ("build", "deps", "examples", "incremental")  # cargo's own folders
     tools: tuple[tuple[str, str], ...] = (("cargo", "cargo"), ("rustc", "rustc"))
 
     def literal(self, value: Value) -> str:
@@ -24,7 +26,7 @@ class _Rust:
             return f"({value})" if value < 0 else str(value)
         if isinstance(value, float):
             text = repr(value)
-            return f"({text})" if value < 0 else text
+            return f"({text})" if text.startswith("-") else text  # -0.0 as well
         return (
             '"'
             + "".join(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Literal, Protocol
 
 from fixturegen import errors, expression
 from fixturegen.model import (
@@ -19,80 +17,86 @@ from fixturegen.model import (
     Mode,
     Program,
     Usage,
-    Value,
     path_part,
 )
 from fixturegen.spec import schema
-from fixturegen.spec.toml import nearest, parse
+from fixturegen.spec.checks import (
+    check_argument,
+    check_flag,
+    check_param,
+    check_pattern,
+    check_references,
+    check_text,
+    members,
+    no_collisions,
+    no_twins,
+    references,
+)
+from fixturegen.spec.near import nearest
+from fixturegen.spec.toml import parse
+
+__all__ = ["binary_names", "check_param", "load", "metric_names", "references"]
 
 PROCESS = tuple(f"process.{name}" for name in Usage.__struct_fields__)
 
 
-def load(content: bytes, name: str, where: str, languages: Iterable[str]) -> Fixture:
+class Words(Protocol):
+    """What a language says to the checks: the keys of its flags, names its tools cannot take."""
+
+    @property
+    def flag_keys(self) -> tuple[str, ...]:
+        """`cflags`, `rustflags`, ..."""
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """Names that no program of the language can have."""
+
+
+def load(content: bytes, name: str, where: str, languages: Mapping[str, Words]) -> Fixture:
     """Return the fixture `name` from the bytes of its fixture.toml.
 
     where: how the file is named in messages; languages: the known ones. Raises errors.SpecError.
     """
-    known = tuple(languages)
-    table = parse(content, where, known)
+    table = parse(content, where, languages)
+    check_text(table.title, f"{where}: title")
     for key, value in table.params.items():
         check_param(key, value, where)
-    programs = tuple(_program(entry, where, known) for entry in table.program)
-    _no_twins((p.name for p in programs), f"{where}: two programs are called")
-    _no_twins(table.shared, f"{where}: shared names twice")
+    programs = tuple(_program(entry, where, languages) for entry in table.program)
+    no_twins((p.name for p in programs), f"{where}: two programs are called")
+    no_twins(table.shared, f"{where}: shared names twice")
+    no_twins([*table.shared, *(p.name for p in programs)], f"{where}: a shared piece and a program")
     claims = tuple(Claim(c.text, c.holds) for c in table.claim)
+    for claim in claims:
+        check_text(claim.text, f"{where}: claim: text")
     fixture = Fixture(name, table.title, table.params, tuple(table.shared), programs, claims)
-    _check_references(fixture, where)
+    known = binary_names(fixture)
+    for program in programs:
+        for mode in program.modes:
+            at = f"{where}: program {program.name!r}: mode {mode.name!r}"
+            check_references(mode.args, known, at)
     _check_expressions(fixture, where)
     return fixture
 
 
-def check_param(key: str, value: Value, where: str) -> None:
-    """Raise errors.SpecError for a value that no language has a literal for."""
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
-        raise errors.SpecError(f"{where}: params.{key} = {value}: does not fit in 64 bits")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise errors.SpecError(f"{where}: params.{key} = {value}: not a finite number")
-    if isinstance(value, str) and not value.isprintable():
-        raise errors.SpecError(f"{where}: params.{key} = {value!r}: has a control character")
-
-
-def _no_twins(names: Iterable[str], what: str) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise errors.SpecError(f"{what} {name!r}", "give each its own name")
-
-
-def _no_collisions(names: Iterable[str], what: str) -> None:
-    """Names that differ may still be the same part of a path: `a,b` and `a-b`."""
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(path_part(name), name)
-        if other != name:
-            raise errors.SpecError(
-                f"{what} {other!r} and {name!r} are both {path_part(name)!r} in a path",
-                "rename one of them",
-            )
-
-
-def _program(table: schema.ProgramTable, where: str, known: tuple[str, ...]) -> Program:
+def _program(table: schema.ProgramTable, where: str, known: Mapping[str, Words]) -> Program:
     at = f"{where}: program {table.name!r}"
-    _members(table.languages, known, f"{at}: languages")
-    _no_twins(table.languages, f"{at}: languages names twice")
-    builds = tuple(_build(b, table, at) for b in table.build) or (
+    members(table.languages, known, f"{at}: languages")
+    no_twins(table.languages, f"{at}: languages names twice")
+    for language in table.languages:
+        if table.name in known[language].reserved:
+            raise errors.SpecError(
+                f"{at}: name: {language} has no program of this name", "rename it"
+            )
+    builds = tuple(_build(b, table, at, known) for b in table.build) or (
         Build("default", {language: Flags() for language in table.languages}),
     )
-    modes = tuple(_mode(m) for m in table.mode) or (Mode("plain"),)
+    modes = tuple(_mode(m, at) for m in table.mode) or (Mode("plain"),)
     for kind, names in (("build", [b.name for b in builds]), ("mode", [m.name for m in modes])):
-        _no_twins(names, f"{at}: two {kind}s are called")
-        _no_collisions(names, f"{at}: the {kind}s")
-    for mode in modes:
-        _members(mode.languages, table.languages, f"{at}: mode {mode.name!r}: languages")
-        _members(mode.builds, [b.name for b in builds], f"{at}: mode {mode.name!r}: builds")
+        no_twins(names, f"{at}: two {kind}s are called")
+        no_collisions(names, f"{at}: the {kind}s")
     for name, pattern in table.lines.items():
-        _check_pattern(name, pattern, at)
-    metrics = tuple(_metric(name, m, modes, at) for name, m in table.metric.items())
-    return Program(
+        check_pattern(name, pattern, at)
+    program = Program(
         name=table.name,
         languages=tuple(table.languages),
         rounds=table.rounds,
@@ -100,7 +104,7 @@ def _program(table: schema.ProgramTable, where: str, known: tuple[str, ...]) -> 
         builds=builds,
         modes=modes,
         lines=table.lines,
-        metrics=metrics,
+        metrics=tuple(_metric(name, m, modes, at) for name, m in table.metric.items()),
         order=table.order,
         cpus=table.cpus,
         output=table.output,
@@ -109,25 +113,51 @@ def _program(table: schema.ProgramTable, where: str, known: tuple[str, ...]) -> 
         kernel=table.kernel,
         symbols=tuple(table.symbols),
     )
+    _check_modes(program, at)
+    return program
 
 
-def _members(names: Iterable[str], known: Iterable[str], what: str) -> None:
-    allowed = list(known)
-    for name in names:
-        if name not in allowed:
-            raise errors.SpecError(f"{what}: unknown name {name!r}", nearest(name, allowed))
+def _check_modes(program: Program, at: str) -> None:
+    """Every mode is one of some case: what it narrows to is there."""
+    used = {case.mode for case in program.cases()}
+    for mode in program.modes:
+        place = f"{at}: mode {mode.name!r}"
+        members(mode.languages, program.languages, f"{place}: languages")
+        members(mode.builds, [b.name for b in program.builds], f"{place}: builds")
+        if mode.name not in used:
+            raise errors.SpecError(
+                f"{place}: no build of the program has these languages and builds",
+                "correct languages or builds, or take the mode out",
+            )
 
 
-def _build(table: schema.BuildTable, program: schema.ProgramTable, at: str) -> Build:
-    _members(table.flags, program.languages, f"{at}: build {table.name!r}")
-    given = {
+def _build(
+    table: schema.BuildTable, program: schema.ProgramTable, at: str, known: Mapping[str, Words]
+) -> Build:
+    place = f"{at}: build {table.name!r}"
+    members(table.flags, program.languages, place)
+    for language, given in table.flags.items():
+        for key in schema.FlagsTable.__struct_fields__:
+            flags = getattr(given, key)
+            if flags and key not in known[language].flag_keys:
+                raise errors.SpecError(
+                    f"{place}: {language}.{key}: {language} has no such flags",
+                    nearest(key, known[language].flag_keys),
+                )
+            for flag in flags:
+                check_flag(flag, f"{place}: {language}.{key}")
+    given_flags = {
         language: Flags(tuple(f.cflags), tuple(f.ldflags), tuple(f.rustflags))
         for language, f in table.flags.items()
     }
-    return Build(table.name, given or {language: Flags() for language in program.languages})
+    return Build(table.name, given_flags or {language: Flags() for language in program.languages})
 
 
-def _mode(table: schema.ModeTable) -> Mode:
+def _mode(table: schema.ModeTable, at: str) -> Mode:
+    for arg in table.args:
+        check_argument(arg, f"{at}: mode {table.name!r}: args")
+    for key, value in table.env.items():
+        check_argument(value, f"{at}: mode {table.name!r}: env.{key}")
     return Mode(
         table.name,
         tuple(table.args),
@@ -139,44 +169,10 @@ def _mode(table: schema.ModeTable) -> Mode:
 
 
 def _metric(name: str, table: schema.MetricTable, modes: tuple[Mode, ...], at: str) -> Metric:
-    _members(table.modes, [m.name for m in modes], f"{at}: metric {name!r}: modes")
+    members(table.modes, [m.name for m in modes], f"{at}: metric {name!r}: modes")
+    check_text(table.unit, f"{at}: metric {name!r}: unit")
     kind = table.kind or ("count" if table.unit == "count" else "time")
     return Metric(name, table.value, table.unit, kind, tuple(table.modes), table.optional)
-
-
-def _check_pattern(name: str, pattern: str, at: str) -> None:
-    if name in ("params", "process"):
-        raise errors.SpecError(f"{at}: lines.{name}: this name is taken", "choose another name")
-    try:
-        compiled = re.compile(pattern, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise errors.SpecError(
-            f"{at}: lines.{name} = {pattern!r}: does not compile: {error}"
-        ) from error
-    if compiled.groups != len(compiled.groupindex):
-        raise errors.SpecError(
-            f"{at}: lines.{name}: a group without a name would be dropped",
-            "name it (?P<column>...), or do not capture: (?:...)",
-        )
-
-
-def _check_references(fixture: Fixture, where: str) -> None:
-    """Every `{program.language[.build]}` of an argument names a binary that is built."""
-    known = binary_names(fixture)
-    for program in fixture.programs:
-        for mode in program.modes:
-            for reference in references(mode.args):
-                if reference not in known:
-                    raise errors.SpecError(
-                        f"{where}: program {program.name!r}: mode {mode.name!r}: "
-                        f"args names no binary: {{{reference}}}",
-                        nearest(reference, known),
-                    )
-
-
-def references(args: Iterable[str]) -> list[str]:
-    """Return the names of binaries that arguments stand for: `{first_run.rust}`."""
-    return [found for arg in args for found in re.findall(r"\{([^{}]*)\}", arg)]
 
 
 def binary_names(fixture: Fixture) -> dict[str, tuple[str, str, str]]:
@@ -199,9 +195,25 @@ def metric_names(fixture: Fixture, program: Program) -> dict[str, Literal["vecto
         for line, pattern in program.lines.items()
         for column in re.compile(pattern, re.ASCII).groupindex
     }
-    for name in (*PROCESS, *(f"params.{key}" for key in fixture.params)):
+    for name in (*PROCESS, *_numbers(fixture)):
         names[name] = "scalar"
     return names
+
+
+def _numbers(fixture: Fixture) -> list[str]:
+    """Return the parameters that an expression may name: text is none."""
+    return [f"params.{key}" for key, value in fixture.params.items() if not isinstance(value, str)]
+
+
+def _parsed(fixture: Fixture, text: str) -> expression.Expression:
+    """Parse an expression; raises errors.SpecError where it names a parameter that is text."""
+    parsed = expression.parse(text)
+    for path in parsed.paths:
+        if isinstance(fixture.params.get(path.removeprefix("params.")), str) and path.startswith(
+            "params."
+        ):
+            raise errors.SpecError(f"{path} is text, and an expression takes numbers", parsed.text)
+    return parsed
 
 
 @contextlib.contextmanager
@@ -214,14 +226,20 @@ def _placed(place: str) -> Iterator[None]:
 
 
 def _check_expressions(fixture: Fixture, where: str) -> None:
-    paths = {f"params.{key}" for key in fixture.params}
+    paths = set(_numbers(fixture))
     for program in fixture.programs:
         names = metric_names(fixture, program)
         for metric in program.metrics:
             with _placed(f"{where}: program {program.name!r}: metric.{metric.name}"):
-                expression.check_metric(expression.parse(metric.value), names)
+                expression.check_metric(_parsed(fixture, metric.value), names)
         for case in program.cases():
             paths |= {f"{case.path}.{m.name}" for m in program.metrics_of(case.mode)}
     for claim in fixture.claims:
         with _placed(f"{where}: claim {claim.text!r}"):
-            expression.check_claim(expression.parse(claim.holds), paths)
+            parsed = _parsed(fixture, claim.holds)
+            expression.check_claim(parsed, paths)
+            if all(path.startswith("params.") for path in parsed.paths):
+                raise errors.SpecError(
+                    f"holds = {claim.holds!r}: names nothing that is measured",
+                    "a claim names at least one program.language[.build].mode.metric",
+                )

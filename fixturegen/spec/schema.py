@@ -6,8 +6,25 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\Z", max_length=40)]
-Label = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9,._+=-]*\Z", max_length=60)]
+NAME = r"^[a-z][a-z0-9]*(_[a-z0-9]+)*\Z"
+LABEL = r"^[A-Za-z0-9][A-Za-z0-9,._+=-]*\Z"
+BUILD = r"^[A-Za-z0-9][A-Za-z0-9,._+-]*\Z"  # no =: make would read an assignment
+FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]*\Z|^\Z"
+SYMBOL = r"^[A-Za-z_.$][A-Za-z0-9_.$]*\Z"
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*\Z"
+WORDS = {  # what messages say instead of a pattern
+    NAME: "words of a-z and 0-9 joined by _, the first letter a-z",
+    LABEL: "letters, digits and , . _ + = -, the first a letter or digit",
+    BUILD: "letters, digits and , . _ + -, the first a letter or digit",
+    FUNCTION: "the name of a function: letters, digits and _",
+    SYMBOL: "the name of a symbol: letters, digits, _ . and $",
+    VARIABLE: "the name of a variable: letters, digits and _",
+}
+
+# One underscore at a time: a path joins and compares names whose parts it separates by one.
+Name = Annotated[str, Meta(pattern=NAME, max_length=40)]
+Label = Annotated[str, Meta(pattern=LABEL, max_length=60)]
+BuildLabel = Annotated[str, Meta(pattern=BUILD, max_length=60)]
 Text = Annotated[str, Meta(min_length=1, max_length=2000)]
 
 
@@ -22,14 +39,14 @@ class FlagsTable(Struct, forbid_unknown_fields=True):
 class BuildTable(Struct, forbid_unknown_fields=True):
     """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`."""
 
-    name: Annotated[Label, Meta(description="the build's name in paths and tables")]
+    name: Annotated[BuildLabel, Meta(description="the build's name in paths and tables")]
     flags: Annotated[
         dict[str, FlagsTable],
         Meta(
             description="written as `c.ldflags = [...]`, `rust.rustflags = [...]`; the languages "
             "that have this build (all of the program's if none is named)"
         ),
-    ] = {}
+    ] = field(default_factory=dict, name="(flags)")  # no key of the file: gathered by `toml`
 
 
 class ModeTable(Struct, forbid_unknown_fields=True):
@@ -46,7 +63,10 @@ class ModeTable(Struct, forbid_unknown_fields=True):
         list[str],
         Meta(description="arguments; `{first_run.rust}` is the path of another program's binary"),
     ] = []
-    env: Annotated[dict[str, str], Meta(description="variables added to the environment")] = {}
+    env: Annotated[
+        dict[Annotated[str, Meta(pattern=VARIABLE)], str],
+        Meta(description="variables added to the environment"),
+    ] = {}
     languages: Annotated[list[str], Meta(description="only these languages have this mode")] = []
     builds: Annotated[list[str], Meta(description="only these builds have this mode")] = []
     aslr: Annotated[bool, Meta(description="false: address randomisation off for its process")] = (
@@ -113,13 +133,13 @@ class ProgramTable(Struct, forbid_unknown_fields=True):
     kernel: Annotated[
         str,
         Meta(
-            pattern=r"^[A-Za-z_]\w*\Z|^\Z",
+            pattern=FUNCTION,
             description="a function that must "
             "be in the machine code, and must not have become a memset",
         ),
     ] = ""
     symbols: Annotated[
-        list[str],
+        list[Annotated[str, Meta(pattern=SYMBOL)]],
         Meta(
             description="functions of shared libraries whose relocation "
             "and binding the report tells"
@@ -146,7 +166,7 @@ class ClaimTable(Struct, forbid_unknown_fields=True):
     ]
 
 
-class FixtureTable(Struct, forbid_unknown_fields=True):
+class FixtureTable(Struct, forbid_unknown_fields=True, kw_only=True):
     """The top of fixture.toml."""
 
     title: Annotated[Text, Meta(description="the report's first line")]
@@ -157,5 +177,5 @@ class FixtureTable(Struct, forbid_unknown_fields=True):
     shared: Annotated[
         list[Name], Meta(description="pieces of templates/_lib/ rendered beside the programs")
     ] = []
-    program: Annotated[list[ProgramTable], Meta(min_length=1)] = field(default_factory=list)
+    program: Annotated[list[ProgramTable], Meta(min_length=1, description="see `[[program]]`")]
     claim: Annotated[list[ClaimTable], Meta(description="see `[[claim]]`")] = []

@@ -192,23 +192,29 @@ class Launcher:
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
 
+    def _alive(self) -> Popen[bytes]:
+        if self._process is None:
+            raise FixturegenError("the launcher has ended", "make a new Launcher")
+        return self._process
+
     def _be_idle(self) -> None:
-        if self._process is None or self._running:
-            state = "has ended" if self._process is None else "has an unfinished run"
-            raise FixturegenError(f"the launcher {state}", "make a new Launcher")
+        self._alive()
+        if self._running:
+            raise FixturegenError("the launcher has an unfinished run", "make a new Launcher")
 
     def _send(self, kind: int, payload: bytes) -> None:
-        assert self._process and self._process.stdin
+        process = self._alive()
+        assert process.stdin
         try:
-            self._process.stdin.write(_HEAD.pack(kind, len(payload)) + payload)
-            self._process.stdin.flush()
+            process.stdin.write(_HEAD.pack(kind, len(payload)) + payload)
+            process.stdin.flush()
         except BrokenPipeError:
             raise self._ended() from None
 
     def _read(self, length: int) -> bytes:
-        if self._process is None or self._process.stdout is None:
-            raise FixturegenError("the launcher was ended during a run", "make a new Launcher")
-        data = self._process.stdout.read(length)
+        process = self._alive()
+        assert process.stdout
+        data = process.stdout.read(length)
         if len(data) < length:
             raise self._ended()
         return data

@@ -9,7 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { TICK_US = 10000, TICKS_MOST = 500 }; /* how often, and how long, a child is killed */
+
 volatile sig_atomic_t child, timed_out;
+static volatile sig_atomic_t ticks;
 
 static void kill_process(pid_t pid)
 {
@@ -86,6 +89,7 @@ static void on_deadline(int signal_number)
         timed_out = 1;
         kill(-child, SIGKILL);
         kill(child, SIGKILL);
+        if (++ticks > TICKS_MOST) fatal("a program at its deadline cannot be killed");
     }
     errno = saved;
 }
@@ -93,8 +97,9 @@ static void on_deadline(int signal_number)
 /* Arm the timer, 0 disarms it. It repeats: the first may come before `child` is known. */
 void set_deadline(int64_t ns)
 {
-    struct itimerval timer = {{0, ns > 0 ? 10000 : 0}, {ns / SECOND, ns % SECOND / 1000}};
+    struct itimerval timer = {{0, ns > 0 ? TICK_US : 0}, {ns / SECOND, ns % SECOND / 1000}};
     if (ns > 0 && ns < 1000) timer.it_value.tv_usec = 1;
+    ticks = 0;
     if (setitimer(ITIMER_REAL, &timer, NULL) < 0) fatal("setitimer");
 }
 

@@ -31,11 +31,18 @@ class Tool:
     option: str = "--version"
 
 
+NO_RUST = "Rust programs (no toolchain)"
 KNOWN = (
-    Tool("gcc", ("gcc", "cc"), "gcc libc6-dev", "no C program can be built, nor the launcher", "C"),
+    Tool(
+        "gcc",
+        ("gcc", "cc"),
+        "gcc libc6-dev",
+        "no C program can be built, nor the launcher",
+        "any program (no C compiler)",
+    ),
     Tool("make", ("make",), "make", "no c/<fixture>/Makefile by hand; fixturegen needs none"),
-    Tool("cargo", ("cargo",), "cargo", "no Rust program can be built", "Rust"),
-    Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", "Rust"),
+    Tool("cargo", ("cargo",), "cargo", "no Rust program can be built", NO_RUST),
+    Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", NO_RUST),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
     Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
@@ -65,8 +72,7 @@ def _finding(tool: Tool) -> Finding:
 
 
 def _missing(tool: Tool, text: str, advice: str) -> Finding:
-    cannot = f"{tool.cannot} programs (no {tool.name})" if tool.cannot else ""
-    return Finding(TOOLS, tool.name, "absent", text, advice, cannot=cannot)
+    return Finding(TOOLS, tool.name, "absent", text, advice, cannot=tool.cannot)
 
 
 def _ask(*argv: str) -> str | None:

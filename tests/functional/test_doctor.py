@@ -143,9 +143,10 @@ def fake_tool(folder: Path, name: str, body: str) -> None:
 
 def doctor(path: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The real command in a process of its own, with only `path` to find tools in."""
+    python = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     return subprocess.run(
         [sys.executable, "-m", "fixturegen", "doctor"],
-        env={"PATH": str(path), **environment}, capture_output=True, check=False,
+        env={"PATH": str(path), **python, **environment}, capture_output=True, check=False,
     )
 
 
@@ -154,7 +155,7 @@ def test_no_tool_at_all_is_told_with_what_to_install(tmp_path: Path) -> None:
     text = " ".join(done.stdout.decode().split())
     assert (done.returncode, done.stderr) == (0, b"")
     assert "This machine can make: no fixtures yet." in text
-    assert "C programs (no gcc); Rust programs (no cargo)" in text
+    assert "any program (no C compiler); Rust programs (no toolchain);" in text
     assert "-> apt install gcc libc6-dev" in text
     assert "-> apt install linux-perf" in text
 

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,19 +158,16 @@ def test_it_compiles_without_a_warning(compiler: str, tmp_path: Path, binary: Pa
 # ---- what a program finds
 
 
-def test_descriptors_are_three(launcher: Launcher, programs: Programs) -> None:
+def test_descriptors_are_three(binary: Path, programs: Programs) -> None:
     extra = os.open("/dev/null", os.O_RDONLY)
     os.set_inheritable(extra, True)
     try:
-        with Launcher(build_launcher(Path(launcher_path(launcher)).parent), Path()) as other:
-            assert printed(other, programs.probe, "descriptors") == ["0", "1", "2"]
+        with Launcher(binary, Path()) as launcher:
+            for limit in (1 << 20, 1 << 24):  # another limit means other files
+                found = printed(launcher, programs.probe, "descriptors", output_limit=limit)
+                assert found == ["0", "1", "2"]
     finally:
         os.close(extra)
-    assert printed(launcher, programs.probe, "descriptors") == ["0", "1", "2"]
-
-
-def launcher_path(launcher: Launcher) -> str:
-    return str(Path(f"/proc/{launcher.pid}/exe").readlink())
 
 
 def test_stdin_is_empty(launcher: Launcher, programs: Programs) -> None:
@@ -245,15 +241,11 @@ def test_padded_cases_have_one_stack_address(
     ]
 
     def addresses(starts: list[Start]) -> set[bytes]:
-        return {outcome.stdout for outcome in launcher.run(map(launcher.define, starts))}
+        numbers = [launcher.define(each) for each in starts]
+        return {outcome.stdout for outcome in launcher.run(numbers)}
 
-    with suppress(FixturegenError):  # define() is refused during run(): so define first
-        addresses(bare)
-    with Launcher(Path(launcher_path(launcher)), tmp_path) as fresh:
-        numbers = [fresh.define(each) for each in bare]
-        assert len({outcome.stdout for outcome in fresh.run(numbers)}) == 3
-        numbers = [fresh.define(each) for each in padded_environments(bare)]
-        assert len({outcome.stdout for outcome in fresh.run(numbers)}) == 1
+    assert len(addresses(bare)) == 3
+    assert len(addresses(padded_environments(bare))) == 1
 
 
 def test_peak_memory_is_the_programs_own(launcher: Launcher, programs: Programs) -> None:
@@ -269,11 +261,8 @@ def test_peak_memory_is_the_programs_own(launcher: Launcher, programs: Programs)
 
 def test_every_way_to_end(launcher: Launcher, programs: Programs) -> None:
     bad = programs.misbehave
-    expected = {
-        start(programs.empty).program: ("ok", ""),
-    }
-    assert once(launcher, programs.empty).status == expected[programs.empty][0]
     ends = [
+        (start(programs.empty), "ok", ""),
         (start(bad, "exit", "0"), "ok", ""),
         (start(bad, "exit", "3"), "exit", "exit code 3"),
         (start(bad, "exit", "127"), "exit", "exit code 127"),
@@ -421,19 +410,19 @@ def test_a_daemon_is_killed_and_counted(launcher: Launcher, programs: Programs) 
 
 
 def test_a_daemon_of_a_program_that_hangs(launcher: Launcher, programs: Programs) -> None:
-    outcome = once(launcher, programs.misbehave, "daemon-hang", timeout_s=0.3)
+    outcome = once(launcher, programs.misbehave, "daemon-hang", timeout_s=1)
     assert (outcome.status, outcome.leftovers) == ("timeout", 1)
     assert not alive(int(outcome.stdout))
 
 
 def test_what_ended_by_itself_is_no_leftover(launcher: Launcher, programs: Programs) -> None:
-    outcome = once(launcher, programs.misbehave, "dying")
+    outcome = once(launcher, programs.misbehave, "dead")
     assert (outcome.status, outcome.leftovers) == ("ok", 0)
 
 
 @pytest.mark.parametrize("kind", ["bomb", "scattered-bomb"])
 def test_a_fork_bomb_is_ended(launcher: Launcher, programs: Programs, kind: str) -> None:
-    outcome = once(launcher, programs.misbehave, kind, "500", timeout_s=0.3)
+    outcome = once(launcher, programs.misbehave, kind, "500", timeout_s=0.5)
     assert outcome.status == "timeout"
     assert outcome.leftovers > 0
     assert children(launcher.pid) == []
@@ -476,7 +465,8 @@ def test_the_schedule_is_read_only_a_little_ahead(launcher: Launcher, programs: 
 
     def schedule() -> Iterator[int]:
         nonlocal taken
-        for taken in range(1, 6):  # noqa: B020 the count is the point
+        while taken < 5:
+            taken += 1
             yield slow
 
     slow = launcher.define(start(programs.misbehave, "hang", timeout_s=0.1))
@@ -520,7 +510,7 @@ def test_an_unfinished_run_can_only_be_aborted(launcher: Launcher, programs: Pro
     (child,) = wait_until(lambda: children(launcher.pid))
     launcher.close()
     assert not alive(child)
-    with pytest.raises(FixturegenError, match="ended during a run"):
+    with pytest.raises(FixturegenError, match="has ended"):
         next(iteration)
 
 
@@ -591,14 +581,13 @@ def test_python_is_killed(binary: Path, programs: Programs, deed: str) -> None:
         [sys.executable, "-c", PARENT, binary, programs.misbehave, deed], stdout=subprocess.PIPE
     )
     with python:
-        assert python.stdout
-        pid = int(python.stdout.readline())
-        (child,) = wait_until(lambda: children(pid))
-        found = [pid, child]
-        if deed == "daemon-hang":
-            wait_until(lambda: len(children(pid)) == 2)  # the subreaper has taken the daemon
-            found = [pid, *children(pid)]
-        python.kill()
+        try:
+            assert python.stdout
+            pid = int(python.stdout.readline())
+            processes = 2 if deed == "daemon-hang" else 1  # the subreaper has taken the daemon
+            found = wait_until(lambda: len(c := children(pid)) == processes and [pid, *c])
+        finally:
+            python.kill()
     wait_until(lambda: not any(map(alive, found)))
 
 
@@ -609,9 +598,9 @@ def test_the_launcher_complains(binary: Path, launcher: Launcher) -> None:
 
 
 def test_what_is_no_launcher(tmp_path: Path) -> None:
-    with pytest.raises(FixturegenError, match="cannot be started: No such file"):
+    with pytest.raises(FixturegenError, match=r"cannot be started: No such file"):
         Launcher(tmp_path / "none", tmp_path)
-    with pytest.raises(FixturegenError, match="ended unexpectedly .exit code 0"):
+    with pytest.raises(FixturegenError, match=r"ended unexpectedly .exit code 0"):
         Launcher(Path("/bin/true"), tmp_path)
 
 
@@ -621,7 +610,7 @@ def test_vfork_where_clone_is_refused(binary: Path, programs: Programs, tmp_path
         assert launcher.hello.start == "vfork"
         assert printed(launcher, programs.probe, "both", "x") == ["out x"]
         assert once(launcher, "/no/such/program").detail.endswith("No such file or directory")
-        hang = once(launcher, programs.misbehave, "daemon-hang", timeout_s=0.2)
+        hang = once(launcher, programs.misbehave, "daemon-hang", timeout_s=1)
         assert (hang.status, hang.leftovers) == ("timeout", 1)
         number = launcher.define(start(programs.empty))
         assert {outcome.status for outcome in launcher.run([number] * 500)} == {"ok"}

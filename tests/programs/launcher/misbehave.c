@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static void hang(void)
@@ -46,12 +45,18 @@ static int leave_daemon(void)
     return wait(NULL) > 0 && read(ready[0], &byte, 1) == 1 ? 0 : 111;
 }
 
-/* A child that ends after us, but by itself and at once: nothing is left to kill. */
-static int leave_dying(void)
+/* An orphan that ends by itself before we do: the launcher inherits it, but kills nothing. */
+static int leave_dead(void)
 {
-    if (fork() == 0 && fork() == 0) _exit(0);
-    struct timespec moment = {0, 20000000};
-    return nanosleep(&moment, NULL);
+    int held[2];
+    char byte;
+    if (pipe(held) < 0) return 111;
+    if (fork() == 0) {
+        fork();
+        _exit(0);
+    }
+    close(held[1]);
+    return wait(NULL) > 0 && read(held[0], &byte, 1) == 0 ? 0 : 111;
 }
 
 /* Fork without end, every process in a session of its own if `scatter`; but never more than
@@ -90,7 +95,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "stubborn") == 0) return flood(atoi(argument), 1);
     if (strcmp(what, "daemon") == 0) return leave_daemon();
     if (strcmp(what, "daemon-hang") == 0 && leave_daemon() == 0) hang();
-    if (strcmp(what, "dying") == 0) return leave_dying();
+    if (strcmp(what, "dead") == 0) return leave_dead();
     if (strcmp(what, "bomb") == 0) bomb(atoi(argument), 0);
     if (strcmp(what, "scattered-bomb") == 0) bomb(atoi(argument), 1);
     if (strcmp(what, "reopen") == 0) return reopen(argument);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -108,11 +111,14 @@ def make(
     jobs = _jobs(fixture, languages, texts, work, built.toolchain)
     state = _read_state(work / "state.json")
     stale = [job for job in jobs if not _up_to_date(job, state)]
+
+    def compiled(job: Job) -> dict[str, Any]:
+        return {"key": job.key, **_compile(job, root, fixture, project)}
+
     try:
-        with ThreadPoolExecutor(2) as pool:
-            tasks = [(job, pool.submit(_compile, job, root, fixture, project)) for job in stale]
-            for job, task in tasks:
-                state[job.name] = {"key": job.key, **task.result()}
+        with contextlib.closing(_in_twos(stale, compiled)) as compiling:
+            for job, facts in compiling:
+                state[job.name] = facts
                 built.made += 1
                 report(f"built {job.name}")
     finally:
@@ -122,6 +128,22 @@ def make(
         built.paths[_argument_name(job)] = job.target
         built.facts[_argument_name(job)] = {k: v for k, v in state[job.name].items() if k != "key"}
     return built
+
+
+def _in_twos(
+    jobs: Sequence[Job], task: Callable[[Job], dict[str, Any]]
+) -> Generator[tuple[Job, dict[str, Any]], None, None]:
+    """Yield each job with what `task` returns for it, two at a time, in order.
+
+    After an error or an interruption none is begun any more, and those under way are waited for.
+    """
+    pool = ThreadPoolExecutor(2)
+    try:
+        tasks = [(job, pool.submit(task, job)) for job in jobs]
+        for job, each in tasks:
+            yield job, each.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _argument_name(job: Job) -> str:
@@ -220,7 +242,12 @@ def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[s
     }
 
 
-def _failed(job: Job, project: Project, source: Path, done: process.Finished) -> errors.BuildError:
+def _failed(
+    job: Job, project: Project, source: Path, done: process.Finished
+) -> errors.FixturegenError:
+    if os.strerror(errno.ENOSPC) in done.stderr:  # a compiler only tells the words
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return files.refused(full, f"build {job.name} in", job.target.parent.parent)
     said = [line for line in done.stderr.splitlines() if line.strip()][:15]
     return errors.BuildError(
         f"{job.name}: the {LANGUAGES[job.language].label} build failed (exit {done.code}): "

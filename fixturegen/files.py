@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import glob
 import hashlib
 import os
+import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -16,14 +19,17 @@ from fixturegen import errors
 
 def refused(error: OSError, action: str, path: Path) -> errors.FileError:
     """Return the error that says which file operation the system refused, and what to do."""
-    hints = {
-        28: "free some space on that file system, then run the same command again",
-        122: "your disk quota is used up: free some space, then run the same command again",
-        13: "check the owner and the permissions of that folder",
-        30: "that file system is mounted read-only: use -C with a folder you can write to",
-    }
     reason = error.strerror or str(error)
-    return errors.FileError(f"cannot {action} {path}: {reason}", hints.get(error.errno or 0, ""))
+    return errors.FileError(f"cannot {action} {path}: {reason}", _HINTS.get(error.errno or 0, ""))
+
+
+_HINTS = {
+    errno.ENOSPC: "free some space on that file system, then run the same command again",
+    errno.EDQUOT: "your disk quota is used up: free some space, then run the same command again",
+    errno.EFBIG: "the limit on the size of a file is reached: raise it with ulimit -f",
+    errno.EACCES: "check the owner and the permissions of that folder",
+    errno.EROFS: "that file system is mounted read-only: use -C with a folder you can write to",
+}
 
 
 def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
@@ -38,6 +44,7 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
         with temporary.open("wb") as stream:
             stream.write(content)
             stream.flush()
@@ -52,6 +59,14 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
     return True
 
 
+def _remove_abandoned(path: Path) -> None:
+    """Remove what writers of `path` left that were killed: a temporary file tells its process."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        pid = left.name.split(".")[-2]
+        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
+            left.unlink(missing_ok=True)
+
+
 def remove(path: Path) -> None:
     """Remove the file `path` if it is there; raises errors.FileError."""
     try:
@@ -61,12 +76,48 @@ def remove(path: Path) -> None:
 
 
 def move_folder(source: Path, target: Path) -> None:
-    """Rename the folder `source` to `target`, which must not exist; raises errors.FileError."""
+    """Rename the folder `source` to `target`, which must not exist; raises errors.FileError.
+
+    Between file systems it is copied beside `target` first, so that there too it is there as a
+    whole or not at all.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
+        try:
+            source.rename(target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _move_across(source, target)
     except OSError as error:
         raise refused(error, "move a run to", target) from error
+
+
+def _move_across(source: Path, target: Path) -> None:
+    beside = target.with_name(f".{target.name}.tmp")
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        beside.mkdir()
+        for path in source.iterdir():
+            shutil.copyfile(path, beside / path.name)
+        beside.rename(target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    shutil.rmtree(source, ignore_errors=True)  # what is left of it is no run under way any more
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed writer left in `folder`; only for a folder that nobody writes to now."""
+    for path in folder.glob(".*.tmp"):
+        remove(path)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove the folder `path` with all that is in it; raises errors.FileError."""
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise refused(error, "remove", path) from error
 
 
 def make_folder(path: Path) -> None:
@@ -84,6 +135,18 @@ def append_to(path: Path) -> IO[bytes]:
         return path.open("ab", buffering=0)
     except OSError as error:
         raise refused(error, "append to", path) from error
+
+
+def create(path: Path) -> IO[bytes]:
+    """Open `path` for writing, empty and buffered; raises errors.FileError.
+
+    Buffered also because a write to an almost full disk may take a part only, and gzip would not
+    notice.
+    """
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise refused(error, "write", path) from error
 
 
 def truncate(path: Path, size: int) -> None:
@@ -130,10 +193,13 @@ def sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def lock(path: Path, owner: str, *, wait: bool) -> Iterator[None]:
+def lock(
+    path: Path, owner: str, *, wait: bool, tell: Callable[[str], None] = lambda holder: None
+) -> Iterator[None]:
     """Hold the lock file `path` while the block runs; the kernel frees it however we end.
 
-    owner: what another process is told of us. Raises errors.LockedError with the other's words.
+    owner: what another process is told of us. Raises errors.LockedError with the other's words;
+    with `wait` those go to `tell`, once, and the lock is waited for.
     """
     make_folder(path.parent)
     try:
@@ -142,16 +208,26 @@ def lock(path: Path, owner: str, *, wait: bool) -> Iterator[None]:
         raise refused(error, "lock", path) from error
     with stream:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError as error:
+            _acquire(stream, wait, tell)
             stream.seek(0)
-            holder = stream.read(500).strip() or "another run"
+            stream.truncate()
+            stream.write(owner + "\n")
+            stream.flush()
+        except OSError as error:
+            raise refused(error, "lock", path) from error
+        yield
+
+
+def _acquire(stream: IO[str], wait: bool, tell: Callable[[str], None]) -> None:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        stream.seek(0)
+        holder = stream.read(500).strip() or "another run"
+        if not wait:
             raise errors.LockedError(
                 f"another run holds the lock of this project: {holder}",
                 "wait for it to end, or give --wait to start when it has",
             ) from error
-        stream.seek(0)
-        stream.truncate()
-        stream.write(owner + "\n")
-        stream.flush()
-        yield
+        tell(holder)
+        fcntl.flock(stream, fcntl.LOCK_EX)

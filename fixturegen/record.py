@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ from fixturegen.project import Project
 FORMAT = 1
 CONTEXT = "context.json"
 SAMPLES = "samples.jsonl"
+REPORT = "report.txt"
+REQUIRED = ("fixture", "run", "started", "params", "rounds", "languages", "machine", "binaries")
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Sample).decode
@@ -36,10 +41,26 @@ def run_folder(project: Project, fixture: str, run: str) -> Path:
 
 def finished_runs(project: Project, fixture: str) -> list[str]:
     """Return the names of the stored runs, oldest first (by their start, then name)."""
-    folders = [path.parent for path in (project.fixtures / fixture).glob(f"*/{CONTEXT}")]
-    return [
-        name for _, name in sorted((read_context(each)["started"], each.name) for each in folders)
-    ]
+    return _oldest_first(project.fixtures / fixture)
+
+
+def unfinished_runs(project: Project, fixture: str) -> list[str]:
+    """Return the names of a fixture's runs under way or interrupted, oldest first."""
+    return _oldest_first(unfinished_folder(project, fixture))
+
+
+def _oldest_first(folder: Path) -> list[str]:
+    """Return the names of the runs in `folder`; one that cannot be read is there, as the oldest.
+
+    So that one damaged run is found by whoever reads it, and does not hide the others.
+    """
+    found = []
+    for path in folder.glob(f"[!.]*/{CONTEXT}"):
+        started = ""
+        with contextlib.suppress(errors.FixturegenError):
+            started = str(read_context(path.parent)["started"])
+        found.append((started, path.parent.name))
+    return [name for _, name in sorted(found)]
 
 
 class Writer:
@@ -53,10 +74,8 @@ class Writer:
         self.count = 0
         self._digest = hashlib.sha256()
         self._lines = files.append_to(folder / SAMPLES)
-        packed = folder / f"{SAMPLES}.gz"
-        files.remove(packed)
+        self._raw = files.create(folder / f"{SAMPLES}.gz")
         # No time and no name in the header: the same samples are the same bytes.
-        self._raw = files.append_to(packed)
         self._packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0)
 
     def add(self, sample: Sample) -> None:
@@ -80,20 +99,32 @@ class Writer:
         self._take(line)
 
     def close(self) -> None:
-        """Close the files; what was written stays for `--resume`."""
-        for stream in (self._packed, self._raw, self._lines):
-            try:
-                stream.close()
-            except OSError as error:
-                raise files.refused(error, "write", self.folder) from error
+        """Close the files, the compressed one on disk; raises errors.FileError."""
+        try:
+            self._packed.close()
+            self._raw.flush()
+            os.fsync(self._raw.fileno())
+            self._raw.close()
+            self._lines.close()
+        except OSError as error:
+            raise files.refused(error, "write", self.folder / f"{SAMPLES}.gz") from error
 
-    def finish(self, context: dict[str, Any], target: Path) -> None:
-        """Close, complete the context, and move the run to its place among the fixtures."""
+    def abandon(self) -> None:
+        """Close what can be closed; the lines that were written stay for `--resume`."""
+        for stream in (self._packed, self._raw, self._lines):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def finish(self, context: dict[str, Any]) -> None:
+        """Close and complete the context. From then on the run has ended and only wants its text.
+
+        The order matters to whoever is killed in between: the lines go last, when the context
+        says that the compressed ones, which are on disk by then, are all.
+        """
         self.close()
         context["samples"] = {"count": self.count, "sha256": self._digest.hexdigest()}
         write_context(self.folder, context)
         files.remove(self.folder / SAMPLES)
-        files.move_folder(self.folder, target)
 
 
 def write_context(folder: Path, context: dict[str, Any]) -> None:
@@ -112,33 +143,44 @@ def read_context(folder: Path) -> dict[str, Any]:
             f"{path}: damaged: {error}", "restore it from version control"
         ) from error
     if not isinstance(context, dict) or "format" not in context:
-        raise errors.CheckError(f"{path}: not a run's context")
+        raise errors.CheckError(f"{path}: not a run's context", "restore it from version control")
     if context["format"] != FORMAT:
         raise errors.CheckError(
             f"{path}: format {context['format']!r} is unknown to this version",
             f"fixturegen {context.get('fixturegen', '(newer)')} wrote it and can read it",
         )
+    absent = [key for key in REQUIRED if key not in context]
+    if absent:
+        raise errors.CheckError(
+            f"{path}: damaged: it has no {', '.join(absent)}", "restore it from version control"
+        )
     return context
 
 
-def intact_lines(path: Path) -> tuple[list[bytes], int]:
-    """Return the whole lines of a samples file under way and their size in bytes.
+def take_up(folder: Path) -> list[bytes]:
+    """Return the whole lines of a run under way, and leave only those in its file.
 
-    A torn last line, and all that follows a line which cannot be read, is not among them.
+    A torn last line goes, and so does one that cannot be read: both are measured again.
     """
-    lines: list[bytes] = []
-    size = 0
-    content = files.read_bytes(path) if path.exists() else b""
-    for line in content.splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            break
-        try:
-            _decode(line)
-        except msgspec.MsgspecError:
-            break
-        lines.append(line)
-        size += len(line)
-    return lines, size
+    path = folder / SAMPLES
+    if not path.exists():
+        return []
+    content = files.read_bytes(path)
+    lines = [line for line in content.splitlines(keepends=True) if _intact(line)]
+    kept = b"".join(lines)
+    if content.startswith(kept):
+        files.truncate(path, len(kept))
+    else:
+        files.write(path, kept)
+    return lines
+
+
+def _intact(line: bytes) -> bool:
+    try:
+        _decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return line.endswith(b"\n")
 
 
 def decode(line: bytes) -> Sample:
@@ -165,7 +207,7 @@ class Stored(Struct, frozen=True):
                     digest.update(line)
                     count += 1
                     yield _decode(line)
-        except (OSError, EOFError, msgspec.MsgspecError, gzip.BadGzipFile, ValueError) as error:
+        except (OSError, EOFError, zlib.error, ValueError) as error:
             raise errors.CheckError(
                 f"{path}: cannot be read: {error}", "restore it from version control"
             ) from error

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from fixturegen import errors, files, report
+from fixturegen import errors, files, record, report
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.view import View, number, table
-from fixturegen.runner.session import Ended
+from fixturegen.runner.ending import Ended, put_in_place, textless
 from fixturegen.summary import Summary, failing
 
 ROWS = 24  # of the short table; the fixture has them all
 
 
-def conclude(project: Project, fixture: Fixture, ended: Ended, *, strict: bool) -> int:
-    """Write the text, say what was found, and return the exit code."""
-    text = report.render_report(project, fixture, ended.context, ended.summary)
-    target = report.text_path(project, fixture.name)
-    if ended.lacking:
-        target = ended.folder / "report.txt"
-    files.write(target, text)
+def conclude(
+    project: Project, fixture: Fixture, ended: Ended, target: Path, *, strict: bool
+) -> int:
+    """Say what was found and where its text is, `target`, and return the exit code."""
     click.echo()
     click.echo(short_table(ended.summary))
     click.echo()
@@ -40,6 +39,32 @@ def conclude(project: Project, fixture: Fixture, ended: Ended, *, strict: bool) 
         )
         return errors.ProgramError.exit_code
     return 1 if failing(claims, strict=strict) else 0
+
+
+def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
+    """Put raw data and text in their places, and return the text's.
+
+    The text lies beside the raw data until it is the fixture's: so `--resume` finds a run that
+    was killed between the two.
+    """
+    try:
+        text = report.render_report(project, fixture, ended.context, ended.summary)
+    except errors.FixturegenError as error:
+        folder = put_in_place(project, ended)
+        error.hint = (
+            f"{error.hint + '; ' if error.hint else ''}the raw data is kept in "
+            f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run {folder.name}"
+        )
+        raise
+    files.write(ended.folder / record.REPORT, text)
+    folder = put_in_place(project, ended)
+    if ended.lacking:
+        return folder / record.REPORT
+    target = report.text_path(project, fixture.name)
+    files.write(target, text)
+    for name in textless(project, fixture.name):  # older ones too: their turn is over
+        files.remove(record.run_folder(project, fixture.name, name) / record.REPORT)
+    return target
 
 
 def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> None:

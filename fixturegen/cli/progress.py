@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -32,9 +33,7 @@ class Progress:
         if self._terminal():
             self._start_bar()
         else:
-            click.echo(
-                f"{self._name}: {self._total - self._done} fresh processes to start", err=True
-            )
+            self._say(f"{self._name}: {self._total - self._done} fresh processes to start")
         return self
 
     def __exit__(
@@ -49,7 +48,11 @@ class Progress:
 
     @staticmethod
     def _terminal() -> bool:
-        return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+        return (
+            sys.stderr is not None
+            and sys.stderr.isatty()
+            and os.environ.get("TERM", "") not in ("", "dumb")
+        )
 
     def _start_bar(self) -> None:
         from rich.console import Console
@@ -93,10 +96,12 @@ class Progress:
             self._bar.update(self._task, completed=done, doing=step.case.program, refresh=True)
             return
         left = (now - self._began) / max(done - self._first, 1) * (self._total - done)
-        click.echo(f"{self._name}: {done} of {self._total}, about {left:.0f} s left", err=True)
+        self._say(f"{self._name}: {done} of {self._total}, about {left:.0f} s left")
 
     def _say(self, text: str) -> None:
-        if self._bar is not None:
-            self._bar.console.print(text, markup=False, highlight=False)
-        else:
-            click.echo(text, err=True)
+        """Say one line; a reader who has gone, or a full disk behind stderr, ends no run."""
+        with contextlib.suppress(OSError):
+            if self._bar is not None:
+                self._bar.console.print(text, markup=False, highlight=False)
+            else:
+                click.echo(text, err=True)

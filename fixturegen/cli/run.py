@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from fixturegen import build, errors, files
+from fixturegen import build, errors, files, record
 from fixturegen.cli.common import (
+    Whole,
     language_option,
     names_argument,
     parse_sets,
@@ -25,13 +29,13 @@ from fixturegen.project import Project
 @names_argument
 @click.option(
     "--rounds",
-    type=click.IntRange(1, 1_000_000),
+    type=Whole(1, 1_000_000),
     metavar="N",
     help="Fresh processes per case, instead of what each program declares.",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, 2**63 - 1),
+    type=Whole(0, 2**63 - 1),
     default=1,
     show_default=True,
     help="Decides the order of the cases within each round.",
@@ -39,9 +43,7 @@ from fixturegen.project import Project
 @set_option
 @language_option
 @click.option("--label", metavar="NAME", help="Name of the run; default: the time in UTC.")
-@click.option(
-    "--cpu", type=click.IntRange(0), metavar="N", help="Pin programs of one CPU to CPU N."
-)
+@click.option("--cpu", type=Whole(0), metavar="N", help="Pin programs of one CPU to CPU N.")
 @click.option("--plan", is_flag=True, help="Print what would run, in order, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: as JSON.")
 @click.option("--resume", is_flag=True, help="Continue the run that was interrupted last.")
@@ -75,16 +77,40 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
         return
     if given["as_json"]:
         raise errors.UsageError("--json goes with --plan")
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    name = given["label"] or started.replace(":", "").replace("-", "")
-    owner = f"pid {os.getpid()}, run {name!r}, since {started}"
-    with files.lock(project.build / "lock", owner, wait=given["wait"]):
-        codes = [_run_one(project, fixture, options, name, started, given) for fixture in fixtures]
+    owner = f"pid {os.getpid()}, since {_now()}" + (
+        f", run {given['label']!r}" if given["label"] else ""
+    )
+    with files.lock(project.build / "lock", owner, wait=given["wait"], tell=_say_waiting):
+        codes = _run_all(project, fixtures, options, given)
     if not any(code is not None for code in codes):
         raise errors.UsageError(
             "there is no interrupted run to resume", "start one: fixturegen run"
         )
     ctx.exit(max(code or 0 for code in codes))
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _say_waiting(holder: str) -> None:
+    click.echo(f"waiting for the lock of this project: {holder}", err=True)
+
+
+def _run_all(
+    project: Project, fixtures: list[Fixture], options: Any, given: dict[str, Any]
+) -> list[int | None]:
+    """Run every fixture; an error in one says which of the others were not begun."""
+    codes: list[int | None] = []
+    for place, fixture in enumerate(fixtures):
+        try:
+            codes.append(_run_one(project, fixture, options, given))
+        except errors.FixturegenError as error:
+            rest = " ".join(later.name for later in fixtures[place + 1 :])
+            if rest and not given["resume"]:
+                error.hint += ("; " if error.hint else "") + f"not begun: {rest}"
+            raise
+    return codes
 
 
 def _check_label(label: str | None) -> None:
@@ -108,41 +134,111 @@ def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
     )
 
 
-def _run_one(
-    project: Project, fixture: Fixture, options: Any, name: str, started: str, given: dict[str, Any]
-) -> int | None:
+def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:
     """Run one fixture; return its exit code, or None if there was nothing to resume."""
+    from fixturegen.runner import ending
+
+    known = ending.interrupted(project, fixture.name)
+    if given["resume"]:
+        wanted = [name for name in known if given["label"] in (None, name)]
+        return _resume(project, fixture, options, wanted[-1], given) if wanted else None
+    started = _now()
+    name = _free_name(project, fixture, given["label"], started)
+    if known:
+        click.echo(
+            f"{fixture.name}: interrupted run {known[-1]} is kept; --resume continues it", err=True
+        )
+    return _measure(project, fixture, options, name, started, given)
+
+
+def _free_name(project: Project, fixture: Fixture, label: str | None, started: str) -> str:
+    """Return the run's name: `label`, which must be free, or one that tells the time."""
+    names = {
+        path.name
+        for folder in (
+            record.unfinished_folder(project, fixture.name),
+            project.fixtures / fixture.name,
+        )
+        for path in folder.glob("*/")
+        if (path / record.CONTEXT).is_file() or (path / record.SAMPLES).is_file()
+    }
+    if label in names:
+        known = label in record.unfinished_runs(project, fixture.name)
+        raise errors.UsageError(
+            f"{fixture.name} has a run {label!r} already; runs are never overwritten",
+            "give another --label" + (", or --resume it" if known else ""),
+        )
+    time = started.replace(":", "").replace("-", "")
+    names_of_now = (f"{time}-{number}" if number > 1 else time for number in itertools.count(1))
+    return label or next(name for name in names_of_now if name not in names)
+
+
+def _resume(
+    project: Project, fixture: Fixture, options: Any, name: str, given: dict[str, Any]
+) -> int:
+    """Take up an interrupted run: the samples to come, or only its text."""
+    from fixturegen.runner import ending, session
+
+    ended = ending.measured(project, fixture, name)
+    if ended is not None:
+        click.echo(f"{fixture.name}: all samples of run {name} are there", err=True)
+        return _conclude(project, fixture, ended, given)
+    options = session.recorded_options(project, fixture, name, options)
+    return _measure(project, fixture, options, name, None, given)
+
+
+def _measure(
+    project: Project,
+    fixture: Fixture,
+    options: Any,
+    name: str,
+    started: str | None,
+    given: dict[str, Any],
+) -> int:
+    """Build and measure, from the start or (`started` is None) from where it was interrupted."""
     from fixturegen.runner import session
 
-    interrupted = session.unfinished(project, fixture.name)
-    if given["resume"]:
-        if given["label"]:
-            interrupted = [entry for entry in interrupted if entry == given["label"]]
-        if not interrupted:
-            return None
-        name = interrupted[-1]
-        options = session.recorded_options(project, fixture, name, options)
-    elif interrupted:
-        click.echo(
-            f"{fixture.name}: interrupted run {interrupted[-1]} is kept; --resume continues it",
-            err=True,
-        )
     params = options.parameters(fixture)
     built = build.make(project, fixture, params, options.chosen(fixture), click.echo)
     for reason in built.missing.values():
         click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
     current = session.Session(project, fixture, options, built, name)
-    context = current.resume() if given["resume"] else current.begin(started)
+    context = current.resume() if started is None else current.begin(started)
     total = current.done + len(current.steps)
-    with Progress(fixture.name, total, current.done) as progress:
-        try:
-            ended = current.measure(context, progress.update)
-        except KeyboardInterrupt as error:
-            raise errors.InterruptedRunError(
-                f"{fixture.name}: interrupted; {current.done} of {total} samples are kept in "
-                f"{project.shown(current.folder)}",
-                f"fixturegen run {fixture.name} --resume continues",
-            ) from error
-    from fixturegen.cli.outcome import conclude
+    with (
+        _kept(fixture, lambda: f"{current.done} of {total} samples"),
+        Progress(fixture.name, total, current.done) as progress,
+    ):
+        ended = current.measure(context, progress.update)
+    return _conclude(project, fixture, ended, given)
 
-    return conclude(project, fixture, ended, strict=given["strict"])
+
+def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, Any]) -> int:
+    from fixturegen.cli import outcome
+
+    with _kept(fixture, lambda: "all samples"):
+        target = outcome.write_text(project, fixture, ended)
+    return outcome.conclude(project, fixture, ended, target, strict=given["strict"])
+
+
+@contextlib.contextmanager
+def _kept(fixture: Fixture, done: Callable[[], str]) -> Iterator[None]:
+    """Whatever ends the block before its time: say what is kept, and how to go on."""
+    again = f"fixturegen run {fixture.name} --resume"
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise errors.InterruptedRunError(
+            f"{fixture.name}: interrupted; {done()} are kept", f"{again} continues"
+        ) from error
+    except errors.SpecError:
+        raise  # says itself where the raw data is
+    except errors.FixturegenError as error:
+        error.hint = (
+            f"{error.hint}\n  " if error.hint else ""
+        ) + f"{done()} are kept; {again} continues"
+        raise
+    except OSError as error:
+        raise errors.FileError(
+            f"{fixture.name}: {error}", f"{done()} are kept; {again} continues"
+        ) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,16 +11,30 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fixturegen import launcher, units
+from fixturegen import errors, files, launcher, units
 from fixturegen.launcher import Outcome, Start
 from fixturegen.model import Case, Fixture, Program, Sample
 from fixturegen.printed import Reader, UnreadableError
+from fixturegen.project import Project
+from fixturegen.runner.ending import GIVE_UP
 from fixturegen.runner.schedule import Step
 from fixturegen.summary import MetricError, Number, Summary
 
-GIVE_UP = 3  # failed samples of a case after which the rest of it is skipped
-
 Measured = tuple[Step, Sample, dict[str, Number] | None]
+
+
+def launcher_binary(project: Project) -> Path:
+    """Return the launcher, compiled now if need be; raises errors.ToolMissingError, FileError."""
+    folder = project.build / "launcher"
+    try:
+        return launcher.build_launcher(folder)
+    except OSError as error:
+        raise files.refused(error, "write the launcher to", folder) from error
+    except errors.ToolMissingError as error:
+        if os.strerror(errno.ENOSPC) in error.what:  # a compiler only tells the words
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise files.refused(full, "write the launcher to", folder) from error
+        raise
 
 
 def starts(

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
 from fixturegen.model import Fixture, Sample, Value
 from fixturegen.project import Project
-from fixturegen.runner.execute import GIVE_UP, Execution, starts
+from fixturegen.runner.ending import Ended, lacking
+from fixturegen.runner.execute import Execution, launcher_binary, starts
 from fixturegen.runner.schedule import Step, rounds_of, runnable, schedule
 from fixturegen.summary import Summary
 
 Watch = Callable[[Step, Sample, int], None]
+
+LOOK_S = 5.0  # how often another run on this machine is looked for while this one measures
+
+# What must be as it was for a run to be resumed, and how it is called.
+SAME = (
+    ("params", "parameters"),
+    ("rounds", "rounds"),
+    ("seed", "seed"),
+    ("languages", "languages"),
+    ("declaration", "programs, modes or lines in fixture.toml"),
+    ("cpus", "CPUs"),
+    ("boot", "boot of the machine"),
+)
 
 
 class Options(Struct, frozen=True):
@@ -47,18 +64,6 @@ class Options(Struct, frozen=True):
         return typed + ([f"--cpu {self.cpu}"] if self.cpu is not None else [])
 
 
-class Ended(Struct, frozen=True):
-    """What came of a run: where its raw data is and whether it may become the fixture's text.
-
-    lacking: why the text must not be replaced, empty for a complete run.
-    """
-
-    folder: Path
-    context: dict[str, Any]
-    summary: Summary
-    lacking: list[str]
-
-
 class Session:
     """A run from its first process to its last, or to an interruption."""
 
@@ -78,6 +83,7 @@ class Session:
         self.summary = Summary(fixture, self.params)
         self.done = 0
         self._failed: Counter[str] = Counter()
+        self._lines: list[bytes] = []  # of this run, from before an interruption
         self._machine = machine.describe()
         self._cpus, self._others, self._reason = self._choose()
 
@@ -131,6 +137,7 @@ class Session:
                 "cpu": self.options.cpu,
             },
             "boot": self._boot(),
+            "declaration": _declaration(fixture),
             "resumed": [],
         }
 
@@ -139,13 +146,7 @@ class Session:
         return boot if isinstance(boot, str) else ""
 
     def begin(self, started: str) -> dict[str, Any]:
-        """Make the folder of a new run; raises errors.UsageError if the name is taken."""
-        finished = record.run_folder(self.project, self.fixture.name, self.name)
-        if self.folder.exists() or finished.exists():
-            raise errors.UsageError(
-                f"{self.fixture.name} has a run {self.name!r} already; runs are never overwritten",
-                "give another --label" + (", or --resume it" if self.folder.exists() else ""),
-            )
+        """Make the folder of a new run."""
         context = self.context(started)
         record.write_context(self.folder, context)
         return context
@@ -154,31 +155,22 @@ class Session:
         """Take up a run under way; raises errors.UsageError if it would not be the same run."""
         context = record.read_context(self.folder)
         now = self.context(context["started"])
-        for key, what in (
-            ("params", "parameters"),
-            ("rounds", "rounds"),
-            ("seed", "seed"),
-            ("languages", "languages"),
-            ("cpus", "CPUs"),
-            ("boot", "boot of the machine"),
-        ):
-            if context[key] != now[key]:
+        for key, what in SAME:
+            if context.get(key) != now[key]:
                 raise self._differs(what)
         if _digests(context["binaries"]) != _digests(now["binaries"]):
             raise self._differs("binaries")
-        lines, size = record.intact_lines(self.folder / record.SAMPLES)
-        if (self.folder / record.SAMPLES).exists():
-            files.truncate(self.folder / record.SAMPLES, size)
+        files.sweep(self.folder)
+        self._lines = record.take_up(self.folder)
         done = set()
-        for line in lines:
+        for line in self._lines:
             sample = record.decode(line)
             done.add((sample.case, sample.round))
             self.summary.add(sample)
             self._failed[sample.case] += sample.status != "ok"
-        self._lines = lines
-        self.done = len(lines)
+        self.done = len(self._lines)
         self.steps = [s for s in self.steps if (s.case.path, s.round) not in done]
-        context["resumed"] = [*context["resumed"], len(lines)]
+        context["resumed"] = [*context["resumed"], self.done]
         record.write_context(self.folder, context)
         return context
 
@@ -202,13 +194,14 @@ class Session:
         execution = Execution(self.fixture, self.summary, self.steps, self._failed)
         writer = record.Writer(self.folder)
         try:
-            for line in getattr(self, "_lines", []):
+            for line in self._lines:
                 writer.again(line)
-            self._execute(execution, ways, writer, context, watch)
+            if self.steps:
+                self._execute(execution, ways, writer, context, watch)
+            return self._finish(writer, context, execution)
         except BaseException:
-            writer.close()
+            writer.abandon()
             raise
-        return self._finish(writer, context, execution)
 
     def _execute(
         self,
@@ -218,49 +211,46 @@ class Session:
         context: dict[str, Any],
         watch: Watch,
     ) -> None:
-        binary = launcher.build_launcher(self.project.build / "launcher")
+        binary = launcher_binary(self.project)
+        allowed = os.sched_getaffinity(0)
         if self._others:
             os.sched_setaffinity(0, self._others)
-        with launcher.Launcher(binary, self.project.root) as started:
-            context["launcher"] = _hello(started)
-            for step, sample, values in execution.run(started, ways):
-                writer.add(sample)
-                self.summary.add(sample, values)
-                self.done += 1
-                watch(step, sample, self.done)
+        try:
+            with launcher.Launcher(binary, self.project.root) as started:
+                context["launcher"] = _hello(started)
+                record.write_context(self.folder, context)
+                looked = time.monotonic()
+                for step, sample, values in execution.run(started, ways):
+                    writer.add(sample)
+                    self.summary.add(sample, values)
+                    self.done += 1
+                    watch(step, sample, self.done)
+                    if time.monotonic() > looked + LOOK_S:
+                        looked = time.monotonic()
+                        self._note(context, "another fixturegen run")
+        finally:
+            os.sched_setaffinity(0, allowed)  # the next fixture chooses among all of them again
+
+    def _note(self, context: dict[str, Any], only: str = "") -> None:
+        """Add the disturbances of now; while we run ourselves, our own load is not one."""
+        for words in machine.disturbances(Path("/")):
+            if only in words and words not in context["disturbances"]:
+                context["disturbances"].append(words)
 
     def _finish(
         self, writer: record.Writer, context: dict[str, Any], execution: Execution
     ) -> Ended:
         context["skipped"] = dict(sorted(execution.skipped.items()))
-        for words in machine.disturbances(Path("/")):
-            if words not in context["disturbances"]:
-                context["disturbances"].append(words)
+        self._note(context)
         context["lacking"] = lacking(context, self.summary)
-        target = record.run_folder(self.project, self.fixture.name, self.name)
-        writer.finish(context, target)
-        return Ended(target, context, self.summary, context["lacking"])
+        writer.finish(context)
+        return Ended(self.folder, context, self.summary)
 
 
-def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
-    """Return why a run must not become the fixture's text; empty if it is complete."""
-    reasons = []
-    if context["params"] != context["declared_params"]:
-        changed = {k: v for k, v in context["params"].items() if v != context["declared_params"][k]}
-        reasons.append("changed parameters: " + ", ".join(f"{k}={v}" for k, v in changed.items()))
-    short = [name for name, n in context["declared_rounds"].items() if context["rounds"][name] < n]
-    if short:
-        reasons.append(f"fewer rounds than declared: {', '.join(short)}")
-    absent = [n for n in context["declared_languages"] if n not in context["languages"]]
-    if absent:
-        reasons.append(f"languages left out: {', '.join(absent)}")
-    if summary.failures:
-        reasons.append(f"{len(summary.failures)} failed samples")
-    if context["skipped"]:
-        reasons.append(
-            f"{sum(context['skipped'].values())} samples skipped after {GIVE_UP} failures of a case"
-        )
-    return reasons
+def _declaration(fixture: Fixture) -> str:
+    """Return a digest of what is started and how it is read; metrics may change at any time."""
+    programs = [replace(program, metrics=()) for program in fixture.programs]
+    return hashlib.sha256(repr(programs).encode()).hexdigest()
 
 
 def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -270,12 +260,6 @@ def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 def _hello(started: launcher.Launcher) -> dict[str, Any]:
     hello = started.hello
     return {name: getattr(hello, name) for name in hello.__struct_fields__}
-
-
-def unfinished(project: Project, fixture: str) -> list[str]:
-    """Return the names of a fixture's runs under way or interrupted, oldest first."""
-    folder = record.unfinished_folder(project, fixture)
-    return sorted(path.parent.name for path in folder.glob(f"*/{record.CONTEXT}"))
 
 
 def recorded_options(project: Project, fixture: Fixture, name: str, given: Options) -> Options:

@@ -1,0 +1,37 @@
+"""What the tests of running share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny import Tiny
+
+from fixturegen.launcher import build_launcher
+
+
+@pytest.fixture(scope="session")
+def launcher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the compiled launcher, so that not every project compiles it."""
+    if shutil.which("gcc") is None:
+        pytest.skip("needs gcc")
+    folder = tmp_path_factory.mktemp("launcher")
+    build_launcher(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, launcher_folder: Path) -> Callable[..., Tiny]:
+    """Return a maker of projects: Tiny's own words as keywords, `folder` for a second project."""
+
+    def make(folder: str = "project", **given: Any) -> Tiny:
+        root = tmp_path / folder
+        made = Tiny(root, **given).lay()
+        if not (root / "build").exists():
+            shutil.copytree(launcher_folder, root / "build" / "launcher")
+        return made
+
+    return make

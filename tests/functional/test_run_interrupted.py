@@ -1,0 +1,248 @@
+"""SIGINT, SIGTERM, SIGHUP and SIGKILL at many moments of a run, and --resume afterwards."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny import COMMAND, OLDER, Tiny, ended_at_last, environment, finish, shape, wait_until
+
+pytestmark = pytest.mark.slow
+
+SLOW = {"calm": ["slow", "7"], "other": ["slow", "8"]}
+
+# A report that takes seconds to write, so that a signal falls into its writing.
+LONG_REPORT = """\
+{% import "report_parts.j2" as parts %}
+{{ parts.head() }}
+{% for i in range(300) %}
+{% for j in range(10000) %}{% if j == -1 %}never{% endif %}{% endfor %}
+{% endfor %}
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_keeps_what_was_measured_and_resume_gives_the_same_text(
+    tiny: Callable[..., Tiny], number: signal.Signals
+) -> None:
+    project = tiny(rounds=120, modes=SLOW)
+    project.plant_older()
+    with ended_at_last(project.start("run", "--label", "now")) as process:
+        assert wait_until(lambda: project.measured() > 20)
+        process.send_signal(number)
+        done = finish(process)
+    assert done.code == 130, done.said
+    kept = project.measured()
+    assert 20 < kept < project.total
+    assert f"interrupted; {kept} of 240 samples are kept" in done.err
+    assert "fixturegen run tiny --resume continues" in done.err
+    assert project.text.read_text() == OLDER
+    project.assert_nothing_runs(2)
+
+    again = project("run", "--resume")
+    assert again.code == 0, again.said
+    assert f"tiny: {240 - kept} fresh processes to start" in again.err
+    (folder,) = project.finished()
+    project.assert_complete(folder)
+    resumed = project.text.read_text()
+    assert f"interrupted and resumed after {kept} samples" in resumed
+    assert project.under_way() == [] and project("check").code == 0
+
+    assert "run        now," in resumed
+    assert project("run", "--label", "whole").code == 0
+    assert shape(project.text.read_text()) == shape(resumed)
+
+
+def test_killed_at_random_moments_a_run_loses_nothing(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=80, modes=SLOW)
+    project.plant_older()
+    delays = random.Random(7)
+    most = 0
+    for _ in range(12):
+        arguments = ["--resume"] if project.under_way() else ["--label", "now"]
+        if project.finished():
+            break
+        with ended_at_last(project.start("run", *arguments)) as process:
+            try:
+                process.wait(delays.uniform(0.15, 0.75))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            finish(process)
+        if not project.finished():
+            assert project.measured() >= most, "samples were lost"
+            most = project.measured()
+            assert project.text.read_text() == OLDER
+        project.assert_nothing_runs()
+    if project.under_way() or not project.finished():
+        done = project("run", *(["--resume"] if project.under_way() else ["--label", "now"]))
+        assert done.code == 0, done.said
+    (folder,) = project.finished()
+    project.assert_complete(folder)
+    project("run", "--resume")  # the text, if it was killed just before that
+    assert "run        now," in project.text.read_text()
+    assert project("check").code == 0
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace to kill at a system call")
+@pytest.mark.parametrize("call", ["rename", "unlink"])
+def test_killed_at_each_change_of_its_files_a_run_can_be_resumed(
+    tiny: Callable[..., Tiny], call: str
+) -> None:
+    project = tiny(rounds=1)
+    assert project("build").code == 0
+    for when in range(1, 30):
+        label = f"at-{call}-{when}"
+        project.plant_older()
+        if kill_at(project, call, when, label) != -signal.SIGKILL:
+            break
+        assert f"run        {label}," in project.text.read_text() or not changed(project), label
+        done = project("run", "--resume")
+        if label not in [folder.name for folder in project.finished()]:
+            assert "no interrupted run" in done.err  # it was killed before there was one
+            done = project("run", "--label", label)
+        assert f"run        {label}," in project.text.read_text(), f"{label}: {done.said}"
+        assert changed(project) and project.under_way() == [], label
+        hidden = [p.name for p in project.root.glob("[cf]*/**/.*")]
+        assert hidden == [], label
+    assert when > 3, "no such call"
+    assert len(project.finished()) == when
+    for folder in project.finished():
+        project.assert_complete(folder)
+    assert project("check").code == 0
+    project.assert_nothing_runs()
+
+
+def changed(project: Tiny) -> bool:
+    return project.text.read_text() != OLDER
+
+
+def kill_at(project: Tiny, call: str, when: int, label: str) -> int:
+    """Run with SIGKILL at the given call of `call` by Python itself; return how it ended."""
+    trace = ["strace", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+    inject = ["-e", f"inject={call}:signal=KILL:when={when}"]
+    done = subprocess.run(
+        [*trace, *inject, *COMMAND, "run", "--label", label],
+        cwd=project.root,
+        env=environment({"PYTHONDONTWRITEBYTECODE": "1"}),
+        capture_output=True,
+        timeout=60,
+    )
+    return done.returncode
+
+
+def test_killed_while_building_it_leaves_nothing_and_starts_again(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny()
+    with ended_at_last(project.start("run")) as process:
+        assert wait_until((project.root / "build" / "tiny" / "make" / "c").exists)
+        process.kill()
+        finish(process)
+    project.assert_nothing_runs()
+    done = project("run")
+    assert done.code == 0, done.said
+    (folder,) = project.finished()
+    project.assert_complete(folder)
+
+
+def compiler(folder: Path, seconds: str) -> str:
+    """Return a gcc that takes its time."""
+    script = folder / "slow-gcc"
+    script.write_text(f'#!/bin/sh\ncase "$*" in *-o*) sleep {seconds};; esac\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_building_it_begins_no_further_compilation(
+    tiny: Callable[..., Tiny], tmp_path: Path, number: signal.Signals
+) -> None:
+    project = tiny()
+    toml = project.templates / "fixture.toml"
+    builds = "".join(
+        f'[[program.build]]\nname = "b{i}"\nc.cflags = ["-DB={i}"]\n' for i in range(9)
+    )
+    toml.write_text(toml.read_text() + builds)
+    slow = compiler(tmp_path, "0.3")
+    env = environment({"CC": slow})
+    with ended_at_last(project.start("run", env=env, start_new_session=True)) as process:
+        assert wait_until((project.root / "build" / "tiny" / "make" / "c").exists)
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)
+        done = finish(process)
+    assert done.code == 130, done.said
+    assert "interrupted" in done.err and "bug" not in done.err
+    made = list((project.root / "build" / "tiny" / "make" / "c").iterdir())
+    assert len(made) <= 2
+    project.assert_nothing_runs(2)
+    assert project.under_way() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ended_while_the_text_is_written_the_older_one_stays_and_resume_writes_it(
+    tiny: Callable[..., Tiny], number: signal.Signals
+) -> None:
+    project = tiny(rounds=2)
+    project.plant_older()
+    report = project.templates / "report.txt.j2"
+    report.write_text(LONG_REPORT)
+    with ended_at_last(project.start("run", "--label", "now")) as process:
+        context = project.root / "build" / "runs" / "tiny" / "now" / "context.json"
+        assert wait_until(lambda: context.exists() and '"lacking"' in context.read_text())
+        process.send_signal(number)
+        done = finish(process)
+    assert done.code in (130, -signal.SIGKILL), done.said
+    assert number == signal.SIGKILL or "samples are kept" in done.err
+    assert project.text.read_text() == OLDER
+    report.unlink()
+    again = project("run", "--resume")
+    assert again.code == 0 and "all samples of run now are there" in again.err
+    assert "fresh processes to start" not in again.err
+    assert "run        now," in project.text.read_text()
+    project.assert_complete(*project.finished())
+
+
+def test_two_interruptions_of_one_run_end_it_as_one(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=100, modes={"calm": ["slow"], "hang": ["slow"]})
+    with ended_at_last(project.start("run")) as process:
+        assert wait_until(lambda: project.measured() > 3)
+        for _ in range(5):
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+        done = finish(process)
+    assert done.code == 130, done.said
+    assert "Traceback" not in done.err
+    project.assert_nothing_runs(3)
+
+
+def test_under_nohup_a_closed_terminal_does_not_end_the_run(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=30, modes=SLOW)
+
+    def ignore_hangup() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with ended_at_last(project.start("run", preexec_fn=ignore_hangup)) as process:
+        assert wait_until(lambda: project.measured() > 3)
+        process.send_signal(signal.SIGHUP)
+        done = finish(process)
+    assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("torn", ["all", "last"])
+def test_what_a_killed_run_had_not_begun_is_said(tiny: Callable[..., Tiny], torn: str) -> None:
+    project = tiny(rounds=60, modes=SLOW)
+    Tiny(project.root, name="unborn").lay()
+    arguments = ["run"] if torn == "all" else ["run", "unborn"]
+    with ended_at_last(project.start(*arguments)) as process:
+        assert wait_until(lambda: project.measured() > 3) or torn == "last"
+        process.send_signal(signal.SIGTERM)
+        done = finish(process)
+    assert ("not begun: unborn" in done.err) == (torn == "all")

@@ -29,6 +29,7 @@ TABLES = (
     schema.ModeTable,
     schema.MetricTable,
     schema.ClaimTable,
+    schema.FileTable,
 )
 
 

@@ -45,6 +45,15 @@ class Mode(Struct, frozen=True):
     languages: tuple[str, ...] = ()
     builds: tuple[str, ...] = ()
     aslr: bool = True
+    prepare: tuple[str, ...] = ()
+    allow: str = ""
+    watch: tuple[str, ...] = ()
+    wrapper: str = ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether something is done right before or after its process, and none is in flight."""
+        return bool(self.prepare or self.watch or self.wrapper)
 
 
 class Metric(Struct, frozen=True):
@@ -76,6 +85,8 @@ class Program(Struct, frozen=True):
     declares_builds: bool = False
     kernel: str = ""
     symbols: tuple[str, ...] = ()
+    command: str = ""
+    exits: tuple[int, ...] = (0,)
 
     def cases(self) -> list[Case]:
         """Return every case in the order of declaration: languages, then builds, then modes."""
@@ -107,6 +118,14 @@ class Claim(Struct, frozen=True):
 
     text: str
     holds: str
+    otherwise: str = ""
+
+
+class File(Struct, frozen=True):
+    """A file of that many bytes that the runner makes, `{file.NAME}` in arguments."""
+
+    name: str
+    bytes: int
 
 
 class Fixture(Struct, frozen=True):
@@ -118,6 +137,7 @@ class Fixture(Struct, frozen=True):
     shared: tuple[str, ...]
     programs: tuple[Program, ...]
     claims: tuple[Claim, ...]
+    files: tuple[File, ...] = ()
 
     def program(self, name: str) -> Program:
         """Return the program called `name`; KeyError if there is none."""

@@ -3,7 +3,10 @@
 from fixturegen.languages.base import Language, Plan, Rendered
 from fixturegen.languages.c import C
 from fixturegen.languages.rust import RUST
+from fixturegen.languages.system import SYSTEM_PROGRAMS, package
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (C, RUST)}
+LANGUAGES: dict[str, Language] = {
+    language.name: language for language in (C, RUST, SYSTEM_PROGRAMS)
+}
 
-__all__ = ["LANGUAGES", "Language", "Plan", "Rendered"]
+__all__ = ["LANGUAGES", "Language", "Plan", "Rendered", "package"]

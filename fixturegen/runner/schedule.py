@@ -23,19 +23,32 @@ def rounds_of(fixture: Fixture, rounds: int | None) -> dict[str, int]:
     return {program.name: rounds or program.rounds for program in fixture.programs}
 
 
-def runnable(fixture: Fixture, program: Program, languages: Collection[str]) -> list[Case]:
-    """Return the cases whose language, and that of every binary in their arguments, is there."""
+def runnable(
+    fixture: Fixture,
+    program: Program,
+    languages: Collection[str],
+    without: Collection[str] = (),
+) -> list[Case]:
+    """Return the cases whose language, and that of every binary that they name, is there.
+
+    without: paths of cases that cannot be measured here.
+    """
     binaries = binary_names(fixture)
-    return [
-        case
-        for case in program.cases()
-        if case.language in languages
-        and all(binaries[r][1] in languages for r in references(program.mode(case.mode).args))
-    ]
+    found = []
+    for case in program.cases():
+        mode = program.mode(case.mode)
+        named = [binaries[r][1] for r in references((*mode.args, *mode.prepare)) if r in binaries]
+        if case.path not in without and {case.language, *named} <= {*languages}:
+            found.append(case)
+    return found
 
 
 def schedule(
-    fixture: Fixture, languages: Collection[str], rounds: Mapping[str, int], seed: int
+    fixture: Fixture,
+    languages: Collection[str],
+    rounds: Mapping[str, int],
+    seed: int,
+    without: Collection[str] = (),
 ) -> list[Step]:
     """Return all steps: programs as blocks, rounds within, each round shuffled by the seed.
 
@@ -44,7 +57,7 @@ def schedule(
     """
     steps: list[Step] = []
     for program in fixture.programs:
-        cases = runnable(fixture, program, languages)
+        cases = runnable(fixture, program, languages, without)
         for number in range(1, rounds[program.name] + 1):
             order = cases
             if program.order == "shuffled" and len(cases) > 1:

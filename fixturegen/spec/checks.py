@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from fixturegen import errors
 from fixturegen.model import Value, path_part
+from fixturegen.spec.conditions import TAKEN
 from fixturegen.spec.near import nearest
 from fixturegen.units import HIDDEN
 
@@ -90,7 +91,7 @@ def members(names: Iterable[str], known: Iterable[str], what: str) -> None:
 def check_pattern(name: str, pattern: str, at: str) -> None:
     """Raise errors.SpecError unless `pattern` compiles, for one line, with named groups alone."""
     place = f"{at}: lines.{name} = {pattern!r}"
-    if name in ("params", "process"):
+    if name in TAKEN:
         raise errors.SpecError(f"{at}: lines.{name}: this name is taken", "choose another name")
     if "\n" in pattern:
         raise errors.SpecError(f"{place}: matches one printed line, so it is one line itself")

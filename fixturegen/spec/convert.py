@@ -9,8 +9,10 @@ from typing import Literal, Protocol
 
 from fixturegen import errors, expression
 from fixturegen.model import (
+    SYSTEM,
     Build,
     Claim,
+    File,
     Fixture,
     Flags,
     Metric,
@@ -32,6 +34,7 @@ from fixturegen.spec.checks import (
     no_twins,
     references,
 )
+from fixturegen.spec.conditions import check_command, check_conditions, column_names
 from fixturegen.spec.near import nearest
 from fixturegen.spec.toml import parse
 
@@ -65,15 +68,19 @@ def load(content: bytes, name: str, where: str, languages: Mapping[str, Words]) 
     no_twins((p.name for p in programs), f"{where}: two programs are called")
     no_twins(table.shared, f"{where}: shared names twice")
     no_twins([*table.shared, *(p.name for p in programs)], f"{where}: a shared piece and a program")
-    claims = tuple(Claim(c.text, c.holds) for c in table.claim)
+    claims = tuple(Claim(c.text, c.holds, c.otherwise) for c in table.claim)
     for claim in claims:
         check_text(claim.text, f"{where}: claim: text")
-    fixture = Fixture(name, table.title, table.params, tuple(table.shared), programs, claims)
-    known = binary_names(fixture)
+        check_text(claim.otherwise, f"{where}: claim: otherwise")
+    no_twins((f.name for f in table.file), f"{where}: two files are called")
+    made = tuple(File(f.name, f.bytes) for f in table.file)
+    fixture = Fixture(name, table.title, table.params, tuple(table.shared), programs, claims, made)
+    known = [*binary_names(fixture), *(f"file.{f.name}" for f in made)]
     for program in programs:
         for mode in program.modes:
             at = f"{where}: program {program.name!r}: mode {mode.name!r}"
-            check_references(mode.args, known, at)
+            check_references((*mode.args, *mode.prepare), known, at)
+            check_conditions(mode, at)
     _check_expressions(fixture, where)
     return fixture
 
@@ -112,8 +119,11 @@ def _program(table: schema.ProgramTable, where: str, known: Mapping[str, Words])
         declares_builds=bool(table.build),
         kernel=table.kernel,
         symbols=tuple(table.symbols),
+        command=table.command,
+        exits=tuple(table.exits),
     )
     _check_modes(program, at)
+    check_command(program, SYSTEM in program.languages, at)
     return program
 
 
@@ -165,6 +175,10 @@ def _mode(table: schema.ModeTable, at: str) -> Mode:
         tuple(table.languages),
         tuple(table.builds),
         table.aslr,
+        tuple(table.prepare),
+        table.allow,
+        tuple(table.watch),
+        table.wrapper,
     )
 
 
@@ -231,7 +245,9 @@ def _check_expressions(fixture: Fixture, where: str) -> None:
         names = metric_names(fixture, program)
         for metric in program.metrics:
             with _placed(f"{where}: program {program.name!r}: metric.{metric.name}"):
-                expression.check_metric(_parsed(fixture, metric.value), names)
+                parsed = _parsed(fixture, metric.value)
+                modes = [m for m in program.modes if not metric.modes or m.name in metric.modes]
+                expression.check_metric(parsed, {**names, **column_names(modes, parsed.paths)})
         for case in program.cases():
             paths |= {f"{case.path}.{m.name}" for m in program.metrics_of(case.mode)}
     for claim in fixture.claims:

@@ -12,6 +12,8 @@ BUILD = r"^[A-Za-z0-9][A-Za-z0-9,._+-]*\Z"  # no =: make would read an assignmen
 FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]*\Z|^\Z"
 SYMBOL = r"^[A-Za-z_.$][A-Za-z0-9_.$]*\Z"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*\Z"
+COMMAND = r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z|^\Z"
+ALLOW = r"^(drop-caches|tune:[a-z_]+(,[a-z_]+)*)?\Z"
 WORDS = {  # what messages say instead of a pattern
     NAME: "words of a-z and 0-9 joined by _, the first letter a-z",
     LABEL: "letters, digits and , . _ + = -, the first a letter or digit",
@@ -19,6 +21,8 @@ WORDS = {  # what messages say instead of a pattern
     FUNCTION: "the name of a function: letters, digits and _",
     SYMBOL: "the name of a symbol: letters, digits, _ . and $",
     VARIABLE: "the name of a variable: letters, digits and _",
+    COMMAND: "the name of a program on PATH, without a path",
+    ALLOW: "drop-caches or tune:KNOB,KNOB",
 }
 
 # One underscore at a time: a path joins and compares names whose parts it separates by one.
@@ -72,6 +76,35 @@ class ModeTable(Struct, forbid_unknown_fields=True):
     aslr: Annotated[bool, Meta(description="false: address randomisation off for its process")] = (
         True
     )
+    prepare: Annotated[
+        list[Text],
+        Meta(
+            description="right before its process, in order: `evict-file PATH`, `drop-caches`, "
+            "`warm-program ARG...` (one start of the program with these arguments)"
+        ),
+    ] = []
+    allow: Annotated[
+        str,
+        Meta(
+            pattern=ALLOW,
+            description="what must be allowed with `run --allow`: `drop-caches`, "
+            "`tune:KNOB,KNOB`; else its cases are not measured, and the text says so",
+        ),
+    ] = ""
+    watch: Annotated[
+        list[str],
+        Meta(
+            description="`meminfo`: columns `meminfo.buffers`, `.cached`, `.reclaimable` in kB, "
+            "entry 0 before and entry 1 after the process"
+        ),
+    ] = []
+    wrapper: Annotated[
+        Literal["", "strace-count"],
+        Meta(
+            description="`strace-count`: started under strace, which counts its system calls: "
+            "columns `syscalls.NAME` and `syscalls.total`"
+        ),
+    ] = ""
 
 
 class MetricTable(Struct, forbid_unknown_fields=True):
@@ -104,7 +137,12 @@ class ProgramTable(Struct, forbid_unknown_fields=True):
     """`[[program]]`: one source in one or more languages."""
 
     name: Annotated[Name, Meta(description="the source is NAME.c.j2, NAME.rs.j2, ...")]
-    languages: Annotated[list[str], Meta(description="`c`, `rust`", min_length=1)]
+    languages: Annotated[
+        list[str],
+        Meta(
+            description='`c`, `rust`; or `["system"]` alone: a program found on PATH', min_length=1
+        ),
+    ]
     rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="fresh processes per case")] = 10
     timeout_s: Annotated[
         float,
@@ -145,6 +183,17 @@ class ProgramTable(Struct, forbid_unknown_fields=True):
             "and binding the report tells"
         ),
     ] = []
+    command: Annotated[
+        str, Meta(pattern=COMMAND, description="the command of a system program: `find`")
+    ] = ""
+    exits: Annotated[
+        list[Annotated[int, Meta(ge=0, le=255)]],
+        Meta(
+            min_length=1,
+            description="exit codes that count as success: `find` ends with 1 "
+            "where it may not read a folder",
+        ),
+    ] = field(default_factory=lambda: [0])
     build: Annotated[list[BuildTable], Meta(description="see `[[program.build]]`")] = []
     mode: Annotated[list[ModeTable], Meta(description="see `[[program.mode]]`")] = []
     lines: Annotated[
@@ -164,6 +213,21 @@ class ClaimTable(Struct, forbid_unknown_fields=True):
     holds: Annotated[
         Text, Meta(description="an expression over paths `program.language[.build].mode.metric`")
     ]
+    otherwise: Annotated[
+        str,
+        Meta(
+            max_length=2000,
+            description="for a claim on times that a machine may not show though the article is "
+            "right: why; where it does not hold it is then undecided",
+        ),
+    ] = ""
+
+
+class FileTable(Struct, forbid_unknown_fields=True):
+    """`[[file]]`: a file that the runner makes, its bytes pseudo-random and the same everywhere."""
+
+    name: Annotated[Name, Meta(description="`{file.NAME}` in arguments and preparations")]
+    bytes: Annotated[int, Meta(ge=0, le=1 << 32, description="its size")]
 
 
 class FixtureTable(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -177,5 +241,6 @@ class FixtureTable(Struct, forbid_unknown_fields=True, kw_only=True):
     shared: Annotated[
         list[Name], Meta(description="pieces of templates/_lib/ rendered beside the programs")
     ] = []
+    file: Annotated[list[FileTable], Meta(description="see `[[file]]`")] = []
     program: Annotated[list[ProgramTable], Meta(min_length=1, description="see `[[program]]`")]
     claim: Annotated[list[ClaimTable], Meta(description="see `[[claim]]`")] = []

@@ -1,0 +1,49 @@
+"""Programs that are found on PATH: nothing is rendered and nothing is built."""
+
+from __future__ import annotations
+
+from fixturegen.languages.base import Plan, Rendered
+from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
+
+# The Debian packages of commands, where the package is called otherwise.
+_PACKAGES = {
+    "cat": "coreutils",
+    "cp": "coreutils",
+    "du": "coreutils",
+    "find": "findutils",
+    "ls": "coreutils",
+    "sort": "coreutils",
+    "wc": "coreutils",
+    "xargs": "findutils",
+}
+
+
+def package(command: str) -> str:
+    """Return the Debian package that holds `command`, as far as is known here."""
+    return _PACKAGES.get(command, command)
+
+
+class _System:
+    name = SYSTEM
+    label = SYSTEM
+    flag_keys: tuple[str, ...] = ()
+    reserved: tuple[str, ...] = ()
+    tools: tuple[tuple[str, str], ...] = ()
+
+    def literal(self, value: Value) -> str:
+        return repr(value)
+
+    def layout(self, fixture: Fixture) -> list[Rendered]:
+        return []
+
+    def shown(self, program: Program, build: Build) -> str:
+        return program.command
+
+    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+        return Plan((), program.command, None)
+
+    def identity(self) -> tuple[tuple[str, ...], ...]:
+        return ()
+
+
+SYSTEM_PROGRAMS = _System()

@@ -103,7 +103,7 @@ def make(
     root = source_root(project, fixture, params)
     texts = render.fixture_files(project, fixture, params, languages)
     for path, text in texts.items():
-        files.write(root / path, text)
+        files.write(project.target(root / path), text)
     work = work_folder(project, fixture, params)
     built = Built(missing=missing)
     for name in languages:

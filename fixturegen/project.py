@@ -96,12 +96,12 @@ class Project(Struct, frozen=True, dict=True):
             raise errors.SpecError(f"{self.shown(path)}: a link out of the templates")
         return spec.load(files.read_bytes(path), name, self.shown(path), LANGUAGES)
 
-    def target(self, path: str) -> Path:
+    def target(self, path: str | Path) -> Path:
         """Return where the rendered file `path` goes; raises errors.SpecError behind a link."""
         target = self.root / path
         if not target.parent.resolve().is_relative_to(self.root.resolve()):
             raise errors.SpecError(
-                f"{path}: behind a link out of the project; nothing is written there",
+                f"{self.shown(target)}: behind a link out of the project; nothing is written there",
                 "make it a folder of the project",
             )
         return target

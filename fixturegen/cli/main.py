@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "stored samples to the fixture's text (--check: only compare)",
     "inspect": "how an ELF file is linked, and what binds lazily",
     "doctor": "what this machine can and cannot show, and what to install",
+    "tune": "the machine's knobs: show, apply, restore",
     "check": "everything that can be verified without starting a process",
     "new": "a new fixture in templates/, ready to build and run",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from fixturegen.machine.values import Policy, Unknown
 
 if TYPE_CHECKING:
@@ -35,31 +37,50 @@ def _policy(tree: Tree, name: str) -> Policy:
     )
 
 
-def turbo(tree: Tree) -> tuple[str | Unknown, str]:
-    """Return ("on" | "off" | "mixed" | Unknown, the file that said so) from the four places.
+class Switch(Struct, frozen=True):
+    """One file that switches turbo: its path, and what it holds for on and for off."""
 
-    intel_pstate/no_turbo is inverted. The places of a single CPU or policy are read in all
-    of them, because amd-pstate lets them differ.
+    path: str
+    on: str
+    off: str
+    place: str  # the path with N for the number of its policy or CPU
+
+
+def turbo_switches(tree: Tree) -> tuple[Switch, ...]:
+    """Return the files that switch turbo here, in the order in which they are written.
+
+    There are four places. intel_pstate/no_turbo is inverted, and where it is no other counts.
+    Else the global cpufreq/boost, then those of the policies, or of the CPUs where no policy has
+    one: amd-pstate lets them differ. A file that holds neither 0 nor 1 is no switch.
     """
     no_turbo = f"{CPU}/intel_pstate/no_turbo"
-    value = tree.integer(no_turbo)
-    if value in (0, 1):
-        return ("off" if value == 1 else "on"), no_turbo
-    value = tree.integer(f"{CPU}/cpufreq/boost")
-    per_policy = _each(tree, f"{CPU}/cpufreq", r"policy[0-9]{1,6}", "boost")
-    per_cpu = _each(tree, CPU, r"cpu[0-9]{1,6}", "cpufreq/boost")
-    single, place = (per_policy, "policyN") if per_policy else (per_cpu, "cpuN/cpufreq")
-    if value == 0:  # the global switch off forces every policy off
-        return "off", f"{CPU}/cpufreq/boost"
-    if single:
-        folder = CPU if place.startswith("cpuN") else f"{CPU}/cpufreq"
-        state = "mixed" if len(single) > 1 else "on" if single == {1} else "off"
-        return state, f"{folder}/{place}/boost"
-    if value == 1:
-        return "on", f"{CPU}/cpufreq/boost"
-    return Unknown(NO_TURBO if isinstance(policies(tree), tuple) else NO_CPUFREQ), ""
+    if tree.integer(no_turbo) in (0, 1):
+        return (Switch(no_turbo, "0", "1", no_turbo),)
+    boost = f"{CPU}/cpufreq/boost"
+    single = _boosts(tree, f"{CPU}/cpufreq", "policy", "boost")
+    single = single or _boosts(tree, CPU, "cpu", "cpufreq/boost")
+    if tree.integer(boost) in (0, 1):
+        return (Switch(boost, "1", "0", boost), *single)
+    return single
 
 
-def _each(tree: Tree, folder: str, pattern: str, name: str) -> set[int]:
-    read = (tree.integer(f"{folder}/{entry}/{name}") for entry in tree.names(folder, pattern))
-    return {value for value in read if value in (0, 1) and isinstance(value, int)}
+def turbo(tree: Tree) -> tuple[str | Unknown, str]:
+    """Return ("on" | "off" | "mixed" | Unknown, the file that said so)."""
+    switches = turbo_switches(tree)
+    states = {each.path: tree.integer(each.path) == int(each.on) for each in switches}
+    if not switches:
+        return Unknown(NO_TURBO if isinstance(policies(tree), tuple) else NO_CPUFREQ), ""
+    first = switches[0]
+    rest = [each for each in switches if each.place != first.path]
+    if not rest or (first.place == first.path and not states[first.path]):
+        # Alone, or the global switch off, which forces every policy off.
+        return ("on" if states[first.path] else "off"), first.path
+    found = {states[each.path] for each in rest}
+    state = "mixed" if len(found) > 1 else "on" if found == {True} else "off"
+    return state, rest[0].place
+
+
+def _boosts(tree: Tree, folder: str, owner: str, name: str) -> tuple[Switch, ...]:
+    place = f"{folder}/{owner}N/{name}"
+    paths = (f"{folder}/{each}/{name}" for each in tree.names(folder, rf"{owner}[0-9]{{1,6}}"))
+    return tuple(Switch(path, "1", "0", place) for path in paths if tree.integer(path) in (0, 1))

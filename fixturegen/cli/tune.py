@@ -1,0 +1,168 @@
+"""`fixturegen tune`: the machine's knobs, shown, turned, put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fixturegen import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fixturegen.tune import KnobState
+    from fixturegen.tune.journal import Journal
+
+FORMAT = 1
+root_option = click.option(
+    "--sysfs",
+    "root",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=None,
+    help="A folder that stands for /: DIR/sys/... and DIR/proc/... No root needed.",
+)
+
+HELP = """Show the machine's knobs, turn them for quiet measurements, and put them back.
+
+The knobs are governor, turbo, smt, nmi_watchdog, aslr and thp. `show` changes nothing and says
+what each one is. What `apply` turned stays so until `restore` or the next boot; a run turns them
+for itself only, with `fixturegen run --allow tune:governor,turbo`.
+
+\b
+Examples:
+  fixturegen tune show
+  sudo fixturegen tune apply governor turbo
+  sudo fixturegen tune restore
+"""
+
+
+@click.group("tune", help=HELP, short_help="Show, turn and restore the machine's knobs.")
+def command() -> None:
+    """Hold the three commands together."""
+
+
+@command.command("show", short_help="What each knob is, and what it would be set to.")
+@root_option
+@click.option("--json", "as_json", is_flag=True, help="Print the same facts as one JSON object.")
+def show(root: Path | None, as_json: bool) -> None:
+    """Say what each knob is, its files, its value, and whether it can be set."""
+    from fixturegen.tune import journal, states
+    from fixturegen.tune.page import show_lines
+
+    place = root or Path("/")
+    knobs = states(place)
+    try:
+        found, trouble = journal.peek(place), ""
+    except errors.FixturegenError as error:
+        found, trouble = None, error.what
+    current = found is None or found.boot == journal.boot_of(place)
+    if as_json:
+        click.echo(_json(knobs, found, current, trouble))
+        return
+    words = f"Journal: {trouble}" if trouble else _journal_words(found, current)
+    click.echo("\n".join(show_lines(knobs, words, _hints(place, root, knobs, found))))
+
+
+def _journal_words(found: Journal | None, current: bool) -> str:
+    if found is None:
+        return ""
+    who = "`fixturegen tune apply`" if found.by == "apply" else f"a run (process {found.pid})"
+    if not current:
+        return f"A journal of {who} is of an earlier boot, with which its values ended."
+    return f"Knobs are turned by {who}: what they were before is in the journal."
+
+
+def _hints(
+    place: Path, root: Path | None, knobs: Sequence[KnobState], found: Journal | None
+) -> list[str]:
+    """Return the commands that would turn what can be turned, or put it back."""
+    if found is not None:
+        return ["To put the old values back:", f"  {_line(place, root, 'restore')}"]
+    names = [k.knob for k in knobs if k.verdict in {"yes", "root"} and k.implied]
+    if not names:
+        return ["No knob is to be turned here without naming it."]
+    return [
+        "To turn them, and to put them back:",
+        f"  {_line(place, root, 'apply', *names)}",
+        f"  {_line(place, root, 'restore')}",
+    ]
+
+
+def _line(place: Path, root: Path | None, *words: str) -> str:
+    """Return the command line for a person to type, with sudo where it needs root."""
+    import os
+    import shlex
+
+    from fixturegen.tune.privileges import sudo_line
+
+    if root is not None:
+        return shlex.join(["fixturegen", "tune", *words, "--sysfs", str(place)])
+    if os.geteuid() == 0:
+        return shlex.join(["fixturegen", "tune", *words])
+    return sudo_line("tune", *words)
+
+
+def _json(knobs: Sequence[KnobState], found: Journal | None, current: bool, trouble: str) -> str:
+    import json
+
+    import msgspec
+
+    facts: dict[str, Any] = {
+        "format": FORMAT,
+        "knobs": msgspec.to_builtins(knobs),
+        "journal": None,
+        "journal_trouble": trouble,
+    }
+    if found is not None:
+        facts["journal"] = {**msgspec.to_builtins(found), "this_boot": current}
+    return json.dumps(facts, indent=2, ensure_ascii=True)
+
+
+@command.command("apply", short_help="Turn knobs until restore or the next boot.")
+@root_option
+@click.argument("names", metavar="[KNOB]...", nargs=-1)
+def apply(root: Path | None, names: tuple[str, ...]) -> None:
+    """Turn knobs; it lasts until `fixturegen tune restore`, or until the next boot.
+
+    Needs root. Without names all that can be turned are, but neither smt nor aslr: these take CPUs
+    and protection from every program, and have to be named. Named knobs are turned all or not at
+    all. The old values are written to /run/fixturegen before the first new one; while they are
+    there, a second apply refuses (exit code 7).
+    """
+    from fixturegen import tune
+    from fixturegen.tune.page import applied_lines
+
+    place = root or Path("/")
+    tune.need_root(place, "tune", "apply", *names)
+    before = tune.states(place)
+    values = {each.knob: each.value for each in before}
+    done = tune.apply(place, names)
+    turned = {each.knob for each in done.turned}
+    left = [] if names else [k for k in before if k.knob not in turned and k.verdict == "yes"]
+    click.echo("\n".join(applied_lines(values, done, left, _line(place, root, "restore"))))
+
+
+@command.command("restore", short_help="Put back what apply turned.")
+@root_option
+def restore(root: Path | None) -> None:
+    """Put the exact old values back, after `apply` or after a run that was killed with its helper.
+
+    Needs root. A value that someone else changed meanwhile is left as it is, and named. It may be
+    called at any time: without a journal there is nothing to do.
+    """
+    from fixturegen import tune
+    from fixturegen.tune.lasting import RESTORE
+    from fixturegen.tune.page import restored_lines
+
+    place = root or Path("/")
+    tune.need_root(place, "tune", "restore")
+    done = tune.restore(place)
+    now = {each.knob: each.value for each in tune.states(place)}
+    click.echo("\n".join(restored_lines(done, now)))
+    if done.failed:
+        raise errors.FileError(
+            "some values could not be put back; the journal still holds them", RESTORE
+        )

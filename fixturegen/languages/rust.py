@@ -22,11 +22,10 @@ class _Rust:
     def literal(self, value: Value) -> str:
         if isinstance(value, bool):
             return "true" if value else "false"
-        if isinstance(value, int):
-            return f"({value})" if value < 0 else str(value)
-        if isinstance(value, float):
-            text = repr(value)
-            return f"({text})" if text.startswith("-") else text  # -0.0 as well
+        if isinstance(value, int | float):
+            # No parentheses around a negative one, of which rustc would warn: every operator binds
+            # less than its sign, and a method of a literal without type is an error.
+            return repr(value)
         return (
             '"'
             + "".join(

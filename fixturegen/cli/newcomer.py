@@ -1,0 +1,49 @@
+"""`fixturegen new`."""
+
+from __future__ import annotations
+
+import click
+
+from fixturegen import errors, files
+from fixturegen.cli.common import project_of
+from fixturegen.project import NAME, NAMED, builtin_templates
+
+BEGINNING = "_new"
+
+
+@click.command("new")
+@click.argument("name")
+@click.pass_context
+def command(ctx: click.Context, name: str) -> None:
+    """Begin a fixture: templates/NAME/ with one program in C and in Rust, ready to run.
+
+    \b
+    fixturegen new p05-branches && fixturegen run p05-branches
+
+    Nothing else changes. Its fixture.toml explains itself; a template renders to a file that a
+    reader of your article can compile by hand.
+    """
+    if not NAME.match(name):
+        raise errors.UsageError(f"{name!r} is not the name of a fixture", NAMED)
+    project = project_of(ctx)
+    folder = project.root / "templates" / name
+    if name in project.own or folder.exists() or folder.is_symlink():
+        raise errors.UsageError(
+            f"templates/{name} is there already; nothing was changed",
+            f"choose another name, or look at it: fixturegen list {name}",
+        )
+    if name in project.builtin:
+        raise errors.UsageError(
+            f"{name!r} is a built-in fixture, which one of your own would hide",
+            "choose another name",
+        )
+    for path in sorted((builtin_templates() / BEGINNING).iterdir()):
+        target = project.target(folder / path.name)
+        files.write(target, files.read_bytes(path))
+        click.echo(f"create     {project.shown(target)}")
+    click.echo(
+        f"\nNext:\n"
+        f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt\n"
+        f"  fixturegen list {name}    what is measured, under which names\n"
+        f"  then change templates/{name}/fixture.toml and the sources beside it"
+    )

@@ -138,6 +138,36 @@ def _quantile(ordered: Sequence[Number], q: Fraction) -> Number:
     return _divided(Fraction(low) + rest * (Fraction(high) - Fraction(low)))
 
 
+def counted_quantile(values: Values, counts: Values, q: Number | Fraction) -> Number:
+    """Quantile `q` (type 7, as `quantile`) of a histogram: `values[i]` stands `counts[i]` times.
+
+    The values are neither repeated in memory nor rounded. ValueError for counts that are negative
+    or not whole, for two lengths, or where every count is 0.
+    """
+    plain, numbers = _plain(values, "quantile"), _plain(counts, "counts")
+    if len(plain) != len(numbers):
+        raise ValueError(f"{len(plain)} values, but {len(numbers)} counts")
+    if any(count != int(count) or count < 0 for count in numbers):
+        raise ValueError("a count is a whole number from 0 on")
+    pairs = sorted((value, int(n)) for value, n in zip(plain, numbers, strict=True) if n)
+    if not pairs:
+        raise ValueError("quantile of no values")
+    place = (sum(n for _, n in pairs) - 1) * exact_share(q)
+    index = math.floor(place)
+    low, rest = _counted(pairs, index), place - index
+    high = _counted(pairs, index + 1) if rest else low
+    return low if low == high else _divided(Fraction(low) + rest * (Fraction(high) - Fraction(low)))
+
+
+def _counted(pairs: Sequence[tuple[Number, int]], index: int) -> Number:
+    """Return element `index` of the values that sorted pairs of value and count stand for."""
+    for value, count in pairs:
+        index -= count
+        if index < 0:
+            return value
+    raise IndexError(index)
+
+
 def iqr(values: Values) -> Number:
     """Interquartile range: quantile 0.75 minus quantile 0.25."""
     ordered = sorted(_plain(values, "IQR"))

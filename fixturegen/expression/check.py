@@ -61,8 +61,9 @@ def shape_of(expr: Expression, node: Node, names: Shapes) -> Shape:
 
 def _shape_of_call(expr: Expression, node: Call, names: Shapes) -> Shape:
     first, *others = node.arguments
+    vectors = FUNCTIONS[node.function].vectors
     several = node.function in ("min", "max") and others
-    for argument in [first, *others] if several else others:
+    for argument in [first, *others] if several else node.arguments[vectors:]:
         if shape_of(expr, argument, names) == "vector":
             what = f"{node.function}() of several arguments takes single numbers, not vectors"
             raise ExpressionError(what, expr.text, argument.at)
@@ -70,7 +71,8 @@ def _shape_of_call(expr: Expression, node: Call, names: Shapes) -> Shape:
         return "scalar"
     if FUNCTIONS[node.function].elementwise:
         return shape_of(expr, first, names)
-    _need_vector(expr, first, names, f"{node.function}()")
+    for argument in node.arguments[:vectors]:
+        _need_vector(expr, argument, names, f"{node.function}()")
     return "scalar"
 
 
@@ -105,7 +107,7 @@ def over_processes(node: Node) -> bool:
     return (
         isinstance(node, Call)
         and not FUNCTIONS[node.function].elementwise
-        and len(node.arguments) == 1 + FUNCTIONS[node.function].extra
+        and len(node.arguments) == FUNCTIONS[node.function].vectors + FUNCTIONS[node.function].extra
     )
 
 

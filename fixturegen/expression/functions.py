@@ -16,13 +16,15 @@ Type = Literal["number", "condition", "either"]
 class Function(Struct, frozen=True):
     """One function over a vector.
 
-    `takes` and `gives` are types of values; `extra` counts the numbers after the vector;
-    `metrics` and `claims` say where it may stand. `elementwise` gives a vector for a vector.
+    `takes` and `gives` are types of values; `vectors` counts the vectors, which come first, `extra`
+    the numbers after them; `metrics` and `claims` say where it may stand. `elementwise` gives a
+    vector for a vector.
     """
 
     run: Callable[..., Any]
     takes: Type = "number"
     gives: Type = "number"
+    vectors: int = 1
     extra: int = 0
     metrics: bool = True
     claims: bool = True
@@ -67,6 +69,7 @@ FUNCTIONS: dict[str, Function] = {
     "cv": Function(stats.cv),
     "each": Function(_all, "condition", "condition", metrics=False),
     "first": Function(_first, "condition", claims=False),
+    "hist_quantile": Function(stats.counted_quantile, vectors=2, extra=1, claims=False),
     "iqr": Function(stats.iqr),
     "mad": Function(stats.mad),
     "max": Function(stats.maximum),

@@ -250,7 +250,7 @@ class _Reader:
         if node.keywords:
             raise self.wrong(node.keywords[0], f"{name}() takes no keyword arguments")
         function, several = FUNCTIONS[name], name in ("min", "max")
-        wanted = 1 + function.extra
+        wanted = function.vectors + function.extra
         if len(node.args) != wanted and not (several and len(node.args) > 1):
             raise self.wrong(
                 node, f"{name}() takes {wanted} argument{'s'[: wanted > 1]}, not {len(node.args)}"
@@ -260,8 +260,8 @@ class _Reader:
             self.typed(part, depth, wants, f"{name}()")
             for part, wants in zip(node.args, types, strict=True)
         ]
-        if name == "quantile":
-            self.quantile(node.args[1], arguments[1])
+        if name in ("quantile", "hist_quantile"):
+            self.quantile(node.args[-1], arguments[-1])
         return Call(at, end, name, tuple(arguments))
 
     def quantile(self, node: ast.expr, q: Node) -> None:

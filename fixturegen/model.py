@@ -49,6 +49,7 @@ class Mode(Struct, frozen=True):
     allow: str = ""
     watch: tuple[str, ...] = ()
     wrapper: str = ""
+    cpus: int | Literal["all"] | None = None
 
     @property
     def alone(self) -> bool:

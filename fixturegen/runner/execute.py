@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fixturegen import errors, files, launcher, units
 from fixturegen.launcher import Outcome, Start
-from fixturegen.model import Case, Fixture, Program, Sample
+from fixturegen.model import Case, Fixture, Program, Sample, path_part
 from fixturegen.printed import Reader, UnreadableError
 from fixturegen.project import Project
 from fixturegen.runner.ending import GIVE_UP
@@ -48,9 +48,14 @@ def starts(
     result: dict[Case, Start] = {}
     for program in fixture.programs:
         own = [case for case in cases if case.program == program.name]
-        bare = [_start(program, case, paths, cpus[program.name], cwd) for case in own]
+        bare = [_start(program, case, paths, cpus_of(case, cpus), cwd) for case in own]
         result |= zip(own, launcher.padded_environments(bare), strict=True)
     return result
+
+
+def cpus_of(case: Case, cpus: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return a case's CPUs: its mode's under `program.mode`, else its program's."""
+    return cpus.get(f"{case.program}.{path_part(case.mode)}", cpus[case.program])
 
 
 def _start(

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
-from fixturegen.model import Fixture, Sample, Value
+from fixturegen.model import Fixture, Sample, Value, path_part
 from fixturegen.project import Project
 from fixturegen.runner.ending import Ended, lacking
 from fixturegen.runner.execute import Execution, launcher_binary, starts
@@ -88,19 +88,26 @@ class Session:
         self._cpus, self._others, self._reason = self._choose()
 
     def _choose(self) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...], str]:
-        """Return each program's CPUs, the ones left for Python, and why the first was chosen."""
+        """Return the CPUs of programs and modes, those left for Python, and the first one's reason."""
         allowed = frozenset(os.sched_getaffinity(0))
         if self.options.cpu is not None and self.options.cpu not in allowed:
             listed = ", ".join(map(str, sorted(allowed)))
             raise errors.UsageError(f"--cpu {self.options.cpu}: not allowed", f"allowed: {listed}")
         chosen: dict[str, tuple[int, ...]] = {}
         others, reason = frozenset(allowed), ""
-        for program in self.fixture.programs:
-            count = len(allowed) if program.cpus == "all" else program.cpus
+        wanted = [(program.name, program.cpus) for program in self.fixture.programs]
+        wanted += [
+            (f"{program.name}.{path_part(mode.name)}", mode.cpus)
+            for program in self.fixture.programs
+            for mode in program.modes
+            if mode.cpus is not None
+        ]
+        for name, cpus in wanted:
+            count = len(allowed) if cpus == "all" else cpus
             pick = machine.pick_cpus(self._machine, allowed, count)
             if self.options.cpu is not None and count == 1:
                 pick = machine.Choice((self.options.cpu,), "chosen with --cpu")
-            chosen[program.name] = pick.cpus
+            chosen[name] = pick.cpus
             if count == 1:
                 others &= frozenset(pick.others or allowed - {*pick.cpus})
             reason = reason or pick.reason

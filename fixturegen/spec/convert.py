@@ -179,6 +179,7 @@ def _mode(table: schema.ModeTable, at: str) -> Mode:
         table.allow,
         tuple(table.watch),
         table.wrapper,
+        table.cpus,
     )
 
 

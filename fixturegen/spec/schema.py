@@ -76,6 +76,10 @@ class ModeTable(Struct, forbid_unknown_fields=True):
     aslr: Annotated[bool, Meta(description="false: address randomisation off for its process")] = (
         True
     )
+    cpus: Annotated[
+        Annotated[int, Meta(ge=1, le=4096)] | Literal["all"] | None,
+        Meta(description="CPUs that its process may use, if others than the program's"),
+    ] = None
     prepare: Annotated[
         list[Text],
         Meta(

@@ -18,6 +18,11 @@ from fixturegen.cli.common import names_argument, project_of
 def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Prove that programs, samples, texts and claims still agree; starts no process.
 
+    \b
+    fixturegen check                  all of the project
+    fixturegen check p04-first-run    one fixture
+    fixturegen check --json           the findings for a script
+
     Compares c/ and rust/ with the templates, every stored run with its digest, each text with the
     samples of the run that it names, and judges the claims. Needs no compiler. Each finding comes
     with the command that repairs it; exit 1 if there is one.

@@ -20,6 +20,11 @@ from fixturegen.project import Project
 def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """Show the fixtures, their programs, cases, claims and stored runs; starts no process.
 
+    \b
+    fixturegen list                  every fixture in a few lines
+    fixturegen list p04-first-run    its cases, metrics and parameters
+    fixturegen list --json           the same for a script
+
     Names on the left of a metric are the paths that claims and reports use:
     program.language[.build].mode.metric.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import signal
 import sys
@@ -73,14 +74,13 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     """Make the programs, measurements and texts that a performance article stands on.
 
     \b
-    fixturegen build && fixturegen run     renders, compiles, measures and writes fixtures/*.txt
-    fixturegen check                       proves that programs, samples and texts still agree
-    fixturegen doctor                      says what this machine can and cannot show
+    fixturegen build && fixturegen run   render, compile, measure, write the texts
+    fixturegen check                     do programs, samples, texts still agree?
+    fixturegen doctor                    what can this machine show, and what not?
 
     Without names, every command means all fixtures of the project: the nearest folder upwards
     with templates/*/fixture.toml. Where there is none, the built-in fixtures are meant.
 
-    \b
     Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture or
     template is wrong; 4 a build failed; 5 a measured program failed; 6 a tool is missing;
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
@@ -99,6 +99,9 @@ def run() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(_guarded())
 
 
@@ -108,7 +111,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 def _guarded() -> int:
     try:
-        result = cli.main(standalone_mode=False)
+        result = cli.main(prog_name="fixturegen", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         error.show()

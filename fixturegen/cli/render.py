@@ -23,7 +23,7 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
 
     \b
     fixturegen render                  write what has changed
-    fixturegen render --check --diff   write nothing, show what would change, exit 1 if anything
+    fixturegen render --check --diff   write nothing; show what would change
     """
     project = project_of(ctx)
     drift = 0

@@ -31,9 +31,9 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     """Write the fixtures' texts again from stored samples; starts no process.
 
     \b
-    fixturegen report                              every text again, from the run that it names
-    fixturegen report p04-first-run --run quiet    another stored run becomes the text
-    fixturegen report --check                      byte for byte the same, on any machine?
+    fixturegen report                    every text again, from the run it names
+    fixturegen report p04 --run quiet    another stored run becomes the text
+    fixturegen report --check            byte for byte the same, on any machine?
     """
     project = project_of(ctx)
     chosen = project.choose(names)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from fixturegen import disassembly, errors, files, process, render
 from fixturegen.languages import LANGUAGES, Plan
-from fixturegen.model import Build, Fixture, Program, Value, path_part
+from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
 
 RECORDED = 2  # another number when more is recorded of a binary: then all are made again
@@ -106,6 +106,9 @@ def make(
         files.write(project.target(root / path), text)
     work = work_folder(project, fixture, params)
     built = Built(missing=missing)
+    if SYSTEM in languages:
+        languages.remove(SYSTEM)
+        _find_commands(fixture, built)
     for name in languages:
         built.toolchain[name] = _toolchain(name, root / name / fixture.name)
     jobs = _jobs(fixture, languages, texts, work, built.toolchain)
@@ -144,6 +147,21 @@ def _in_twos(
             yield job, each.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _find_commands(fixture: Fixture, built: Built) -> None:
+    """Add the system programs that are on PATH; who runs them says which are not."""
+    for program in fixture.programs:
+        path = process.find(program.command) if program.command else None
+        if path is None:
+            continue
+        name = f"{program.name}.{SYSTEM}"
+        built.paths[name] = Path(path)
+        built.facts[name] = {"sha256": files.sha256(Path(path)), "shown": program.command}
+        done = process.run([path, "--version"], timeout_s=20)
+        says = done.stdout.splitlines()[:1] if done.code == 0 else []
+        lines = built.toolchain.setdefault(SYSTEM, [])
+        lines += [line for line in says or [program.command] if line not in lines]
 
 
 def _argument_name(job: Job) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -41,12 +41,18 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
             return False
+    write_pieces(path, [content], mode=mode)
+    return True
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> None:
+    """Put `pieces` at `path` atomically, whatever is there; raises errors.FileError."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
         with temporary.open("wb") as stream:
-            stream.write(content)
+            stream.writelines(pieces)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(mode)
@@ -56,7 +62,6 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-    return True
 
 
 def _remove_abandoned(path: Path) -> None:

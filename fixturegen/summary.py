@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fixturegen import expression
 from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
@@ -167,6 +168,8 @@ class Summary:
             parsed = expression.parse(claim.holds)
             kinds = {self._kinds[p][0] for p in parsed.paths if p in self._kinds}
             verdict = expression.evaluate_claim(parsed, processes)
+            if verdict.state == "fails" and claim.otherwise:
+                verdict = replace(verdict, state="undecided", reason=claim.otherwise)
             results.append(ClaimResult(claim, verdict, "time" if "time" in kinds else "count"))
         return results
 

@@ -9,8 +9,8 @@ import click
 
 from fixturegen.model import Fixture
 from fixturegen.report.view import table
+from fixturegen.runner.options import Options
 from fixturegen.runner.schedule import rounds_of, schedule
-from fixturegen.runner.session import Options
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -44,6 +45,12 @@ from fixturegen.project import Project
 @language_option
 @click.option("--label", metavar="NAME", help="Name of the run; default: the time in UTC.")
 @click.option("--cpu", type=Whole(0), metavar="N", help="Pin programs of one CPU to CPU N.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="WHAT",
+    help="What may be done to the machine, by root: drop-caches; tune:KNOB,KNOB. May be repeated.",
+)
 @click.option("--plan", is_flag=True, help="Print what would run, in order, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: as JSON.")
 @click.option("--resume", is_flag=True, help="Continue the run that was interrupted last.")
@@ -58,8 +65,8 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     \b
     fixturegen run                           all fixtures as they are declared
     fixturegen run p04-first-run --plan      what would run, in which order
-    fixturegen run --rounds 2 --label try    a short run; the fixture's text stays as it is
-    fixturegen run --set length=1024         other parameters; the text stays as it is
+    fixturegen run --rounds 2 --label try    a short run; the text stays as it is
+    fixturegen run --set length=1024         other parameters; the text stays
     fixturegen run --resume                  go on after Ctrl-C, a crash or a kill
 
     Every sample is kept as it comes, below build/runs/, and moves to fixtures/<fixture>/<run>/
@@ -123,7 +130,7 @@ def _check_label(label: str | None) -> None:
 
 
 def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
-    from fixturegen.runner.session import Options
+    from fixturegen.runner.options import Options
 
     return Options(
         rounds=given["rounds"],
@@ -131,7 +138,26 @@ def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
         sets=parse_sets(fixtures, given["sets"]),
         languages=given["languages"],
         cpu=given["cpu"],
+        allow=_allowed(fixtures, given["allow"]),
     )
+
+
+def _allowed(fixtures: list[Fixture], given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what may be done to the machine; raises errors.UsageError for what nobody asks for."""
+    from fixturegen.spec.conditions import ALLOWED, DROP
+
+    modes = [mode for f in fixtures for program in f.programs for mode in program.modes]
+    for what in given:
+        if not ALLOWED.fullmatch(what):
+            raise errors.UsageError(
+                f"--allow {what}: not known", f"{DROP}, or tune:KNOB,KNOB: fixturegen tune show"
+            )
+        kind = what.partition(":")[0]
+        if not any(mode.allow.partition(":")[0] == kind for mode in modes):
+            raise errors.UsageError(
+                f"--allow {what}: none of the chosen fixtures asks for it", "leave it out"
+            )
+    return tuple(dict.fromkeys(given))
 
 
 def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:
@@ -177,13 +203,14 @@ def _resume(
     project: Project, fixture: Fixture, options: Any, name: str, given: dict[str, Any]
 ) -> int:
     """Take up an interrupted run: the samples to come, or only its text."""
-    from fixturegen.runner import ending, session
+    from fixturegen.runner import ending
+    from fixturegen.runner.options import recorded_options
 
     ended = ending.measured(project, fixture, name)
     if ended is not None:
         click.echo(f"{fixture.name}: all samples of run {name} are there", err=True)
         return _conclude(project, fixture, ended, given)
-    options = session.recorded_options(project, fixture, name, options)
+    options = recorded_options(project, fixture, name, options)
     return _measure(project, fixture, options, name, None, given)
 
 
@@ -204,6 +231,8 @@ def _measure(
         click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
     current = session.Session(project, fixture, options, built, name)
     context = current.resume() if started is None else current.begin(started)
+    for reason, count in Counter(current.unmeasured.values()).items():
+        click.echo(f"{fixture.name}: {count} cases not measured: {reason}", err=True)
     total = current.done + len(current.steps)
     with (
         _kept(fixture, lambda: f"{current.done} of {total} samples"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -92,9 +93,12 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
         "cpu_reason": context["cpu_reason"],
         "toolchain": _toolchain(context),
         "launcher": dict(context.get("launcher", {})),
-        "claims": [_claim(result, summary) for result in summary.claims()],
+        "claims": [_claim(result, summary, context) for result in summary.claims()],
         "disturbances": [units.escape(words, 300) for words in context["disturbances"]],
         "notes": _notes(context, summary),
+        "storage": {
+            where: units.escape(words, 160) for where, words in context.get("storage", {}).items()
+        },
         "failures": [
             {"case": case, "round": number, "status": status, "detail": units.escape(detail, 300)}
             for case, number, status, detail in summary.failures
@@ -123,7 +127,7 @@ def _toolchain(context: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _claim(result: ClaimResult, summary: Summary) -> dict[str, Any]:
+def _claim(result: ClaimResult, summary: Summary, context: Mapping[str, Any]) -> dict[str, Any]:
     words = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
     return {
         "text": result.claim.text,
@@ -131,7 +135,7 @@ def _claim(result: ClaimResult, summary: Summary) -> dict[str, Any]:
         "kind": result.kind,
         "state": result.verdict.state,
         "words": words[result.verdict.state],
-        "reason": units.escape(result.verdict.reason, 300),
+        "reason": units.escape(_reason(result, context), 300),
         "used": [
             {"path": path, "median": middle, "n": count, "unit": summary.unit(path)}
             for path, middle, count in result.verdict.used
@@ -140,10 +144,22 @@ def _claim(result: ClaimResult, summary: Summary) -> dict[str, Any]:
     }
 
 
+def _reason(result: ClaimResult, context: Mapping[str, Any]) -> str:
+    """Return why a claim is undecided: for cases that could not be measured, why they could not."""
+    absent = context.get("unmeasured", {})
+    cases = [path.rpartition(".")[0] for path in result.verdict.missing]
+    reasons = list(dict.fromkeys(absent[case] for case in cases if case in absent))
+    if result.verdict.state != "undecided" or not reasons:
+        return result.verdict.reason
+    return "not measured: " + "; ".join(reasons)
+
+
 def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
     """Return what was changed, skipped or failed, each a sentence; empty for a plain run."""
     notes = [f"{reason}" for reason in context["missing"].values()]
     notes += [words for words in context["lacking"] if not words.startswith("languages left out")]
+    for reason, count in Counter(context.get("unmeasured", {}).values()).items():
+        notes.append(f"{count} cases not measured: {reason}")
     notes += [
         f"{path}: the last {count} samples skipped, as it kept failing"
         for path, count in context["skipped"].items()

@@ -99,6 +99,7 @@ class View:
             "label": label,
             "wrap": wrap,
             "plural": plural,
+            "unmeasured": self.unmeasured,
         }
 
     def values(self, path: str) -> list[Number]:
@@ -187,6 +188,11 @@ class View:
                 }
             )
         return found
+
+    def unmeasured(self, case: str) -> str:
+        """Return why a case was not measured, with the command that would; "" if it was."""
+        reason: str = self._context.get("unmeasured", {}).get(case, "")
+        return units.escape(reason, 300)
 
     def binary(self, program: str, language: str, build: str = "") -> dict[str, Any] | None:
         """Return a binary's facts (sha256, shown, elf, bindings), or None if it was not built."""

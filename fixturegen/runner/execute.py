@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from fixturegen import errors, files, launcher, units
 from fixturegen.launcher import Outcome, Start
-from fixturegen.model import Case, Fixture, Program, Sample, path_part
-from fixturegen.printed import Reader, UnreadableError
+from fixturegen.model import Case, Fixture, Program, Sample, Usage, path_part
+from fixturegen.printed import Columns, Reader, UnreadableError
 from fixturegen.project import Project
+from fixturegen.runner.around import Around
 from fixturegen.runner.ending import GIVE_UP
+from fixturegen.runner.prepare import RefusedError, fill
 from fixturegen.runner.schedule import Step
 from fixturegen.summary import MetricError, Number, Summary
 
@@ -65,7 +67,7 @@ def _start(
     binary = case.path.removesuffix(case.path[case.path.rindex(".") :])
     return Start(
         program=str(paths[binary]),
-        args=tuple(_fill(arg, paths) for arg in mode.args),
+        args=tuple(fill(arg, paths) for arg in mode.args),
         env=launcher.environment(mode.env),
         cwd=str(cwd),
         timeout_s=program.timeout_s,
@@ -76,57 +78,92 @@ def _start(
     )
 
 
-def _fill(arg: str, paths: Mapping[str, Path]) -> str:
-    return re.sub(r"\{([^{}]*)\}", lambda found: str(paths[found[1]]), arg)
-
-
 class Execution:
     """One pass over the steps that are still to do."""
 
     def __init__(
-        self, fixture: Fixture, summary: Summary, steps: Sequence[Step], failed: Counter[str]
+        self,
+        fixture: Fixture,
+        summary: Summary,
+        steps: Sequence[Step],
+        failed: Counter[str],
+        around: Around,
     ) -> None:
         self.skipped: Counter[str] = Counter()
         self._summary = summary
         self._steps = steps
         self._failed = failed
+        self._around = around
         self._programs = {program.name: program for program in fixture.programs}
         self._readers = {program.name: Reader(program.lines) for program in fixture.programs}
 
     def run(self, started: launcher.Launcher, ways: Mapping[Case, Start]) -> Iterator[Measured]:
         """Yield each step with its sample and, if it is ok, its metrics."""
-        numbers = {case: started.define(start) for case, start in ways.items()}
+        numbers = {
+            case: started.define(self._around.way(case, start)) for case, start in ways.items()
+        }
+        after = ""
+        for alone, steps in groupby(self._steps, lambda step: self._around.alone(step.case)):
+            run = self._one_by_one if alone else self._ahead
+            for step, outcome, columns in run(started, numbers, steps):
+                sample, values = self._sample(step, outcome, columns, after)
+                after = step.case.path
+                if sample.status != "ok":
+                    self._failed[after] += 1
+                yield step, sample, values
+
+    def _ahead(
+        self, started: launcher.Launcher, numbers: Mapping[Case, int], steps: Iterable[Step]
+    ) -> Iterator[tuple[Step, Outcome, Columns]]:
+        """Yield the outcomes of steps that are sent ahead, so that the launcher never waits."""
         sent: dict[int, Step] = {}
 
         def wanted() -> Iterator[int]:
             count = 0
-            for step in self._steps:
-                if self._failed[step.case.path] >= GIVE_UP:
-                    self.skipped[step.case.path] += 1
+            for step in steps:
+                if self._given_up(step):
                     continue
                 sent[count] = step
                 count += 1
                 yield numbers[step.case]
 
-        after = ""
         for outcome in started.run(wanted()):
-            step = sent.pop(outcome.sequence)
-            sample, values = self._sample(step, outcome, after)
-            after = step.case.path
-            if sample.status != "ok":
-                self._failed[after] += 1
-            yield step, sample, values
+            yield sent.pop(outcome.sequence), outcome, {}
+
+    def _one_by_one(
+        self, started: launcher.Launcher, numbers: Mapping[Case, int], steps: Iterable[Step]
+    ) -> Iterator[tuple[Step, Outcome, Columns]]:
+        """Yield the outcomes of steps around which something is done, with what that found."""
+        for step in steps:
+            if self._given_up(step):
+                continue
+            try:
+                columns = self._around.before(step.case)
+            except RefusedError as error:
+                yield step, _unstarted(str(error)), {}
+                continue
+            for outcome in started.run([numbers[step.case]]):
+                yield step, outcome, {**columns, **self._around.after(step.case)}
+
+    def _given_up(self, step: Step) -> bool:
+        if self._failed[step.case.path] < GIVE_UP:
+            return False
+        self.skipped[step.case.path] += 1
+        return True
 
     def _sample(
-        self, step: Step, outcome: Outcome, after: str
+        self, step: Step, outcome: Outcome, columns: Columns, after: str
     ) -> tuple[Sample, dict[str, Number] | None]:
         """Read what the process printed; a sample that cannot be read is kept as failed."""
+        program = self._programs[step.case.program]
         status, detail = outcome.status, outcome.detail
-        lines = {}
+        if status == "exit" and detail in (f"exit code {code}" for code in program.exits):
+            status = "ok"
+        lines = columns
         if status == "ok":
             try:
-                if self._programs[step.case.program].output == "keep":
-                    lines = self._readers[step.case.program].read(outcome.stdout)
+                if program.output == "keep":
+                    lines = {**self._readers[program.name].read(outcome.stdout), **columns}
             except UnreadableError as error:
                 status, detail = "unread", str(error)
         if status != "ok" or outcome.stderr:
@@ -149,6 +186,11 @@ class Execution:
             return sample, self._summary.metrics(sample)
         except MetricError as error:
             return replace(sample, status="unread", detail=str(error)), None
+
+
+def _unstarted(detail: str) -> Outcome:
+    """Return the outcome of a process that was not started because its preparation failed."""
+    return Outcome(-1, -1, "unstarted", detail, Usage(), 0, 0, -1, b"", b"")
 
 
 def _tail(outcome: Outcome) -> str:

@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
-from fixturegen.model import Fixture, Sample, Value, path_part
+from fixturegen.model import Fixture, Sample, path_part
 from fixturegen.project import Project
+from fixturegen.runner.around import Around
 from fixturegen.runner.ending import Ended, lacking
 from fixturegen.runner.execute import Execution, launcher_binary, starts
+from fixturegen.runner.options import Options
+from fixturegen.runner.prepare import make_files
 from fixturegen.runner.schedule import Step, rounds_of, runnable, schedule
+from fixturegen.runner.unmeasured import here, storages, unmeasured
 from fixturegen.summary import Summary
 
 Watch = Callable[[Step, Sample, int], None]
@@ -34,34 +37,8 @@ SAME = (
     ("declaration", "programs, modes or lines in fixture.toml"),
     ("cpus", "CPUs"),
     ("boot", "boot of the machine"),
+    ("unmeasured", "cases that can be measured"),
 )
-
-
-class Options(Struct, frozen=True):
-    """What a run was asked to be; None and empty mean: as the fixture declares."""
-
-    rounds: int | None = None
-    seed: int = 1
-    sets: Mapping[str, Value] = field(default_factory=dict)
-    languages: tuple[str, ...] = ()
-    cpu: int | None = None
-
-    def parameters(self, fixture: Fixture) -> dict[str, Value]:
-        """Return the parameters in force."""
-        return {**fixture.params, **{k: v for k, v in self.sets.items() if k in fixture.params}}
-
-    def chosen(self, fixture: Fixture) -> list[str]:
-        """Return the fixture's languages that are wanted."""
-        wanted = self.languages or fixture.languages
-        return [name for name in fixture.languages if name in wanted]
-
-    def words(self) -> list[str]:
-        """Return the options as typed, only those that differ from the default."""
-        typed = [f"--rounds {self.rounds}"] if self.rounds else []
-        typed += [f"--seed {self.seed}"] if self.seed != 1 else []
-        typed += [f"--set {key}={value}" for key, value in sorted(self.sets.items())]
-        typed += [f"--language {name}" for name in self.languages]
-        return typed + ([f"--cpu {self.cpu}"] if self.cpu is not None else [])
 
 
 class Session:
@@ -78,7 +55,10 @@ class Session:
         self.params = options.parameters(fixture)
         self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
         self.rounds = rounds_of(fixture, options.rounds)
-        self.steps = schedule(fixture, self.languages, self.rounds, options.seed)
+        again = " ".join(["fixturegen run", fixture.name, *replace(options, allow=()).words()])
+        place = here(options.allow, again, project.build)
+        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
+        self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = record.unfinished_folder(project, fixture.name) / name
         self.summary = Summary(fixture, self.params)
         self.done = 0
@@ -142,7 +122,10 @@ class Session:
                 "seed": self.options.seed,
                 "languages": list(self.options.languages),
                 "cpu": self.options.cpu,
+                "allow": list(self.options.allow),
             },
+            "unmeasured": self.unmeasured,
+            "storage": storages(fixture, self.project.build),
             "boot": self._boot(),
             "declaration": _declaration(fixture),
             "resumed": [],
@@ -195,10 +178,13 @@ class Session:
         cases = [
             case
             for p in self.fixture.programs
-            for case in runnable(self.fixture, p, self.languages)
+            for case in runnable(self.fixture, p, self.languages, self.unmeasured)
         ]
-        ways = starts(self.fixture, cases, self.built.paths, self._cpus, cwd)
-        execution = Execution(self.fixture, self.summary, self.steps, self._failed)
+        made, context["files"] = make_files(self.fixture, cwd.parent / "files")
+        paths = {**self.built.paths, **made}
+        ways = starts(self.fixture, cases, paths, self._cpus, cwd)
+        around = Around(self.fixture, paths, cwd)
+        execution = Execution(self.fixture, self.summary, self.steps, self._failed, around)
         writer = record.Writer(self.folder)
         try:
             for line in self._lines:
@@ -267,24 +253,3 @@ def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 def _hello(started: launcher.Launcher) -> dict[str, Any]:
     hello = started.hello
     return {name: getattr(hello, name) for name in hello.__struct_fields__}
-
-
-def recorded_options(project: Project, fixture: Fixture, name: str, given: Options) -> Options:
-    """Return the options that an interrupted run began with; `given` may only repeat them.
-
-    Raises errors.UsageError if an option was given that differs.
-    """
-    context = record.read_context(record.unfinished_folder(project, fixture.name) / name)
-    sets = {k: v for k, v in context["params"].items() if fixture.params.get(k) != v}
-    recorded = Options(
-        **{**context["asked"], "languages": tuple(context["asked"]["languages"])}, sets=sets
-    )
-    default = Options()
-    for key in ("rounds", "seed", "sets", "languages", "cpu"):
-        wanted = getattr(given, key)
-        if wanted != getattr(default, key) and wanted != getattr(recorded, key):
-            raise errors.UsageError(
-                f"cannot resume {fixture.name} run {name!r} with other {key} than it began with",
-                "leave the option out, or start anew without --resume",
-            )
-    return recorded

@@ -79,7 +79,8 @@ def load(content: bytes, name: str, where: str, languages: Mapping[str, Words]) 
     for program in programs:
         for mode in program.modes:
             at = f"{where}: program {program.name!r}: mode {mode.name!r}"
-            check_references((*mode.args, *mode.prepare), known, at)
+            check_references(mode.args, known, at)
+            check_references(mode.prepare, [*known, "self"], at)
             check_conditions(mode, at)
     _check_expressions(fixture, where)
     return fixture

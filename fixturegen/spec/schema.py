@@ -83,7 +83,8 @@ class ModeTable(Struct, forbid_unknown_fields=True):
     prepare: Annotated[
         list[Text],
         Meta(
-            description="right before its process, in order: `evict-file PATH`, `drop-caches`, "
+            description="right before its process, in order: `evict-file PATH` (`{self}`: its own "
+            "binary), `drop-caches`, "
             "`warm-program ARG...` (one start of the program with these arguments)"
         ),
     ] = []

@@ -1,0 +1,70 @@
+"""What a run was asked to be, and what an interrupted one was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from fixturegen import errors, record
+from fixturegen.model import Fixture, Value
+from fixturegen.project import Project
+
+
+class Options(Struct, frozen=True):
+    """What a run was asked to be; None and empty mean: as the fixture declares."""
+
+    rounds: int | None = None
+    seed: int = 1
+    sets: Mapping[str, Value] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    cpu: int | None = None
+    allow: tuple[str, ...] = ()
+
+    def parameters(self, fixture: Fixture) -> dict[str, Value]:
+        """Return the parameters in force."""
+        return {**fixture.params, **{k: v for k, v in self.sets.items() if k in fixture.params}}
+
+    def chosen(self, fixture: Fixture) -> list[str]:
+        """Return the fixture's languages that are wanted."""
+        wanted = self.languages or fixture.languages
+        return [name for name in fixture.languages if name in wanted]
+
+    def words(self) -> list[str]:
+        """Return the options as typed, only those that differ from the default."""
+        typed = [f"--rounds {self.rounds}"] if self.rounds else []
+        typed += [f"--seed {self.seed}"] if self.seed != 1 else []
+        typed += [f"--set {key}={value}" for key, value in sorted(self.sets.items())]
+        typed += [f"--language {name}" for name in self.languages]
+        typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
+        return typed + [f"--allow {what}" for what in self.allow]
+
+
+def recorded_options(project: Project, fixture: Fixture, name: str, given: Options) -> Options:
+    """Return the options that an interrupted run began with; `given` may only repeat them.
+
+    Raises errors.UsageError if an option was given that differs.
+    """
+    context = record.read_context(record.unfinished_folder(project, fixture.name) / name)
+    sets = {k: v for k, v in context["params"].items() if fixture.params.get(k) != v}
+    asked: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in context["asked"].items()
+    }
+    recorded = Options(**asked, sets=sets)
+    if given.allow != recorded.allow:  # never taken from a file: the machine is not ours
+        words = " ".join(f"--allow {what}" for what in recorded.allow)
+        raise errors.UsageError(
+            f"cannot resume {fixture.name} run {name!r}: what may be done to the machine is "
+            "another matter than when it began",
+            f"fixturegen run {fixture.name} --resume {words}".rstrip(),
+        )
+    default = Options()
+    for key in ("rounds", "seed", "sets", "languages", "cpu"):
+        wanted = getattr(given, key)
+        if wanted != getattr(default, key) and wanted != getattr(recorded, key):
+            raise errors.UsageError(
+                f"cannot resume {fixture.name} run {name!r} with other {key} than it began with",
+                "leave the option out, or start anew without --resume",
+            )
+    return recorded

@@ -68,7 +68,7 @@ class Session:
         self._cpus, self._others, self._reason = self._choose()
 
     def _choose(self) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...], str]:
-        """Return the CPUs of programs and modes, those left for Python, and the first one's reason."""
+        """Return the CPUs of programs and modes, those left for Python, and why the first."""
         allowed = frozenset(os.sched_getaffinity(0))
         if self.options.cpu is not None and self.options.cpu not in allowed:
             listed = ", ".join(map(str, sorted(allowed)))

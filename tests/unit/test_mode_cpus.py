@@ -1,0 +1,40 @@
+"""A mode may have other CPUs than its program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fixturegen.errors import SpecError
+from fixturegen.runner.execute import starts
+from tests.recorded import TOML, fixture
+
+PLACE = '[[program.mode]]\nname = "natural"\n'
+
+
+def test_a_mode_without_the_key_has_its_program_s() -> None:
+    assert [mode.cpus for mode in fixture().program("loop").modes] == [None, None]
+
+
+@pytest.mark.parametrize(("written", "expected"), [('"all"', "all"), ("2", 2)])
+def test_a_mode_says_a_number_or_all(written: str, expected: object) -> None:
+    toml = TOML.replace(PLACE, f"{PLACE}cpus = {written}\n")
+    assert fixture(toml).program("loop").mode("natural").cpus == expected
+
+
+@pytest.mark.parametrize("written", ["0", '"some"', "-1", "1.5"])
+def test_anything_else_is_refused(written: str) -> None:
+    with pytest.raises(SpecError, match="cpus"):
+        fixture(TOML.replace(PLACE, f"{PLACE}cpus = {written}\n"))
+
+
+def test_its_processes_start_on_them_and_the_other_modes_on_the_program_s() -> None:
+    of = fixture()
+    paths = {f"loop.{language}": Path("/bin/true") for language in ("c", "rust")}
+    cpus = {"loop": (1,), "loop.pre_fault": (0, 1, 2)}
+    found = {
+        case.mode: start.cpus
+        for case, start in starts(of, of.cases(), paths, cpus, Path("/")).items()
+    }
+    assert found == {"natural": (1,), "pre-fault": (0, 1, 2)}

@@ -8,13 +8,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
-from fixturegen import disassembly, errors, files, process, render
+from fixturegen import disassembly, errors, files, process, render, rendered
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
@@ -101,16 +100,13 @@ def make(
     """
     languages, missing = available(fixture, wanted)
     root = source_root(project, fixture, params)
-    texts = render.fixture_files(project, fixture, params, languages)
-    for path, text in texts.items():
-        files.write(project.target(root / path), text)
     work = work_folder(project, fixture, params)
+    texts = _sources(project, fixture, params, languages)
     built = Built(missing=missing)
     if SYSTEM in languages:
         languages.remove(SYSTEM)
         _find_commands(fixture, built)
-    for name in languages:
-        built.toolchain[name] = _toolchain(name, root / name / fixture.name)
+    built.toolchain |= _toolchains({name: root / name / fixture.name for name in languages})
     jobs = _jobs(fixture, languages, texts, work, built.toolchain)
     state = _read_state(work / "state.json")
     stale = [job for job in jobs if not _up_to_date(job, state)]
@@ -133,6 +129,23 @@ def make(
     return built
 
 
+def _sources(
+    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+) -> dict[str, str]:
+    """Return every source (path to text), written to its place; rendered if anything changed."""
+    root = source_root(project, fixture, params)
+    note = work_folder(project, fixture, params) / rendered.NOTE
+    key = rendered.key(project, fixture, params, languages)
+    known = rendered.unchanged(note, key, root)
+    if known is not None:
+        return known
+    texts = render.fixture_files(project, fixture, params, languages)
+    for path, text in texts.items():
+        files.write(project.target(root / path), text)
+    rendered.remember(note, key, texts)
+    return texts
+
+
 def _in_twos(
     jobs: Sequence[Job], task: Callable[[Job], dict[str, Any]]
 ) -> Generator[tuple[Job, dict[str, Any]], None, None]:
@@ -140,6 +153,10 @@ def _in_twos(
 
     After an error or an interruption none is begun any more, and those under way are waited for.
     """
+    if not jobs:
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(2)
     try:
         tasks = [(job, pool.submit(task, job)) for job in jobs]
@@ -169,14 +186,18 @@ def _argument_name(job: Job) -> str:
     return f"{job.program.name}.{job.language}{middle}"
 
 
-def _toolchain(language: str, cwd: Path) -> list[str]:
-    """Return what the tools call themselves; asked in the source folder, where overrides apply."""
-    lines = []
-    for argv in LANGUAGES[language].identity():
-        done = process.run(argv, cwd=cwd)
+def _toolchains(places: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Return what each language's tools call themselves, all asked at once.
+
+    places: the languages' source folders, in which overrides of the tools apply.
+    """
+    asked = [(name, argv) for name in places for argv in LANGUAGES[name].identity()]
+    answers = process.run_together([(argv, places[name]) for name, argv in asked])
+    lines: dict[str, list[str]] = {name: [] for name in places}
+    for (name, _), done in zip(asked, answers, strict=True):
         if done.code == 0 and done.stdout.strip():
-            lines.append(done.stdout.strip().splitlines()[0])
-            lines += [x for x in done.stdout.splitlines() if x.startswith(("host:", "LLVM"))]
+            lines[name].append(done.stdout.strip().splitlines()[0])
+            lines[name] += [x for x in done.stdout.splitlines() if x.startswith(("host:", "LLVM"))]
     return lines
 
 

@@ -28,6 +28,8 @@ class Reader:
 
         Raises UnreadableError that shows the first line which no pattern knows.
         """
+        if not output:
+            return {}
         columns: Columns = {
             name: {column: [] for column in names} for name, _, names in self._patterns
         }

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 # What a helper may see of the user's environment. Everything that changes what a compiler makes
 # (CFLAGS, CPATH, LD_RUN_PATH, RUSTFLAGS, ...) is left out and so cannot change it without a word.
@@ -48,25 +52,49 @@ def run(
 
     A helper that cannot be started has code 127, one that takes longer than `timeout_s` -9.
     """
+    return _finish(_start(argv, cwd, extra), argv, timeout_s)
+
+
+def run_together(asked: Sequence[tuple[Sequence[str], Path]]) -> list[Finished]:
+    """Run helpers that print little at the same time, each in its folder; return them in order."""
+    started = [(_start(argv, cwd, None), argv) for argv, cwd in asked]
+    return [_finish(each, argv, 20) for each, argv in started]
+
+
+def _start(
+    argv: Sequence[str], cwd: Path | None, extra: Mapping[str, str] | None
+) -> Popen[bytes] | OSError:
     import subprocess
 
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(
+        return subprocess.Popen(
             list(argv),
             cwd=cwd,
             env=environment(extra),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
+            stdout=pipe,
+            stderr=pipe,
         )
-    except subprocess.TimeoutExpired:
-        return Finished(-9, "", f"{argv[0]}: no end within {timeout_s:g} s")
     except OSError as error:
-        return Finished(127, "", f"{argv[0]}: {error.strerror}")
-    return Finished(
-        done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    )
+        return error
+
+
+def _finish(started: Popen[bytes] | OSError, argv: Sequence[str], timeout_s: float) -> Finished:
+    import subprocess
+
+    if isinstance(started, OSError):
+        return Finished(127, "", f"{argv[0]}: {started.strerror}")
+    with started:
+        try:
+            out, err = started.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            return Finished(-9, "", f"{argv[0]}: no end within {timeout_s:g} s")
+        except BaseException:
+            started.kill()
+            raise
+    return Finished(started.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def capture(argv: Sequence[str], timeout_s: float = 20) -> str | None:

@@ -22,6 +22,7 @@ from fixturegen.project import Project
 FORMAT = 1
 CONTEXT = "context.json"
 SAMPLES = "samples.jsonl"
+PIECE = 32 * 1024  # bytes of lines that are compressed at once: one by one they take twice as long
 REPORT = "report.txt"
 REQUIRED = ("fixture", "run", "started", "params", "rounds", "languages", "machine", "binaries")
 
@@ -76,6 +77,7 @@ class Writer:
         self._lines = files.append_to(folder / SAMPLES)
         self._raw = files.create(folder / f"{SAMPLES}.gz")
         # No time and no name in the header: the same samples are the same bytes.
+        self._waiting = bytearray()
         self._packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0)
 
     def add(self, sample: Sample) -> None:
@@ -90,9 +92,15 @@ class Writer:
             raise files.refused(error, "write a sample to", self.folder / SAMPLES) from error
 
     def _take(self, line: bytes) -> None:
-        self._digest.update(line)
-        self._packed.write(line)
+        self._waiting += line
         self.count += 1
+        if len(self._waiting) > PIECE:
+            self._pack()
+
+    def _pack(self) -> None:
+        self._digest.update(self._waiting)
+        self._packed.write(self._waiting)
+        self._waiting.clear()
 
     def again(self, line: bytes) -> None:
         """Count and compress a line that is in the file already, from before an interruption."""
@@ -101,6 +109,7 @@ class Writer:
     def close(self) -> None:
         """Close the files, the compressed one on disk; raises errors.FileError."""
         try:
+            self._pack()
             self._packed.close()
             self._raw.flush()
             os.fsync(self._raw.fileno())

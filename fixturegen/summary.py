@@ -92,7 +92,11 @@ class Summary:
     def __init__(self, fixture: Fixture, params: Mapping[str, Value]) -> None:
         self.fixture = fixture
         self.params = dict(params)
-        self.cases = {case.path: CaseSummary(case) for case in fixture.cases()}
+        self.cases = {
+            case.path: CaseSummary(case, values={m.name: [] for m in program.metrics_of(case.mode)})
+            for program in fixture.programs
+            for case in program.cases()
+        }
         self.foreign: dict[str, int] = {}
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
         self._kinds = metric_kinds(fixture)
@@ -122,9 +126,8 @@ class Summary:
         into.rounds.append(sample.round)
         into.positions.append(sample.position)
         into.after.append(sample.after)
-        program = self.fixture.program(into.case.program)
-        for metric in program.metrics_of(into.case.mode):
-            into.values.setdefault(metric.name, []).append(found.get(metric.name))
+        for name, values_so_far in into.values.items():
+            values_so_far.append(found.get(name))
         if len(into.kept) < KEPT:
             into.kept.append(sample.lines)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeAlias
 
@@ -140,6 +139,8 @@ def _pointed(text: str, at: int) -> str:
 
 def nearest(name: str, known: Collection[str], few: int = 8) -> str:
     """Return advice for an unknown name: the nearest known one, else all if they are `few`."""
+    import difflib
+
     near = difflib.get_close_matches(name, sorted(known), 1)
     if near:
         return f"did you mean '{near[0]}'?"

@@ -8,9 +8,10 @@ digest), in its place (fixtures/, with its text beside it), and the fixture's te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fixturegen import errors, files, record
 from fixturegen.model import Fixture
@@ -20,8 +21,7 @@ from fixturegen.summary import Summary
 GIVE_UP = 3  # failed samples of a case after which the rest of it is skipped
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A run whose last sample is there: where its raw data is, and what it gave."""
 
     folder: Path

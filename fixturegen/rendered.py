@@ -1,0 +1,77 @@
+"""Sources that nothing has changed are not rendered again: what went in last time, what came out.
+
+Only `build` uses this; what compares (`render --check`, `check`) renders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fixturegen import errors, files
+from fixturegen.model import Fixture, Value
+from fixturegen.project import Project
+
+NOTE = "rendered.json"
+
+
+def key(
+    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+) -> str:
+    """Return a digest of all that decides the rendered text; empty if it cannot be told."""
+    digest = hashlib.sha256()
+    folders = [project.folder(fixture.name), *project.shared(fixture.name)]
+    try:
+        asked = [sys.version, *_programs(), sorted(params.items()), list(languages)]
+        digest.update(json.dumps(asked).encode())
+        for path in _templates(folders):
+            content = files.read_bytes(path)
+            digest.update(f"{path} {len(content)}\n".encode())
+            digest.update(content)
+    except (OSError, errors.FixturegenError):
+        return ""  # rendering says what is wrong
+    return digest.hexdigest()
+
+
+def _templates(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(path for path in folder.rglob("*") if not path.is_dir())
+
+
+def _programs() -> Iterator[tuple[str, int, int]]:
+    """Yield name, size and time of the modules that render: ours, and Jinja's first one."""
+    jinja = importlib.util.find_spec("jinja2")
+    own = Path(__file__).parent
+    sources = [own / "render.py", own / "sandbox.py", own / "model.py"]
+    sources += [*sorted((own / "languages").glob("*.py")), *sorted((own / "spec").glob("*.py"))]
+    for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:
+        found = path.stat()
+        yield str(path), found.st_size, found.st_mtime_ns
+
+
+def unchanged(note: Path, wanted: str, root: Path) -> dict[str, str] | None:
+    """Return the sources below `root` (path to text) if they are what `wanted` gave, else None."""
+    try:
+        noted = json.loads(note.read_bytes())
+        if not wanted or noted["key"] != wanted:
+            return None
+        contents = {path: files.read_bytes(root / path) for path in noted["sources"]}
+        if {path: _digest(content) for path, content in contents.items()} != noted["sources"]:
+            return None
+        return {path: content.decode() for path, content in contents.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, errors.FixturegenError):
+        return None
+
+
+def remember(note: Path, wanted: str, texts: Mapping[str, str]) -> None:
+    """Note that `wanted` gave `texts`, which are in their places."""
+    sources = {path: _digest(text.encode()) for path, text in texts.items()}
+    files.write(note, json.dumps({"key": wanted, "sources": sources}, indent=1) + "\n")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

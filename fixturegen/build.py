@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fixturegen import disassembly, errors, files, process, render, rendered
+from fixturegen import disassembly, errors, files, process, rendered
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
@@ -101,7 +101,7 @@ def make(
     languages, missing = available(fixture, wanted)
     root = source_root(project, fixture, params)
     work = work_folder(project, fixture, params)
-    texts = _sources(project, fixture, params, languages)
+    texts = rendered.sources(project, fixture, params, languages, root, work)
     built = Built(missing=missing)
     if SYSTEM in languages:
         languages.remove(SYSTEM)
@@ -127,23 +127,6 @@ def make(
         built.paths[_argument_name(job)] = job.target
         built.facts[_argument_name(job)] = {k: v for k, v in state[job.name].items() if k != "key"}
     return built
-
-
-def _sources(
-    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
-) -> dict[str, str]:
-    """Return every source (path to text), written to its place; rendered if anything changed."""
-    root = source_root(project, fixture, params)
-    note = work_folder(project, fixture, params) / rendered.NOTE
-    key = rendered.key(project, fixture, params, languages)
-    known = rendered.unchanged(note, key, root)
-    if known is not None:
-        return known
-    texts = render.fixture_files(project, fixture, params, languages)
-    for path, text in texts.items():
-        files.write(project.target(root / path), text)
-    rendered.remember(note, key, texts)
-    return texts
 
 
 def _in_twos(

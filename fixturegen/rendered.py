@@ -12,11 +12,34 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fixturegen import errors, files
+from fixturegen import errors, files, render
 from fixturegen.model import Fixture, Value
 from fixturegen.project import Project
 
 NOTE = "rendered.json"
+
+
+def sources(
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    languages: Sequence[str],
+    root: Path,
+    work: Path,
+) -> dict[str, str]:
+    """Return every source (path to text), written to its place below `root`.
+
+    They are rendered only if anything has changed since the note in `work`.
+    """
+    wanted = key(project, fixture, params, languages)
+    known = unchanged(work / NOTE, wanted, root)
+    if known is not None:
+        return known
+    texts = render.fixture_files(project, fixture, params, languages)
+    for path, text in texts.items():
+        files.write(project.target(root / path), text)
+    remember(work / NOTE, wanted, texts)
+    return texts
 
 
 def key(

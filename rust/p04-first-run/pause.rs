@@ -25,7 +25,7 @@ pub struct Pause {
 }
 
 // Interrupts that a CPU has taken since the machine started; None if that is unknown.
-fn count_interrupts(cpu: c_int) -> Option<u64> {
+pub fn count_interrupts(cpu: c_int) -> Option<u64> {
     let mut lines = BufReader::new(File::open("/proc/interrupts").ok()?).lines();
     let head = lines.next()?.ok()?;
     let names: Vec<&str> = head.split_whitespace().collect();

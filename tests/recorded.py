@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fixturegen import machine, record, spec
+from fixturegen import files, machine, record, spec
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Sample, Usage
 from fixturegen.project import Project
@@ -82,7 +82,9 @@ def context(of: Fixture, run: str = "noon", **changes: Any) -> dict[str, Any]:
         "disturbances": [], "toolchain": {"c": ["gcc 12.2.0"]}, "binaries": {}, "options": [],
         "asked": {"rounds": None, "seed": 1, "languages": [], "cpu": None},
         "boot": "", "resumed": [], "skipped": {}, "lacking": [],
-        "launcher": {"start": "clone", "linked": "gcc -static", "rcu": "recorded", "tree": "walked"},
+        "launcher": {
+            "start": "clone", "linked": "gcc -static", "rcu": "recorded", "tree": "walked",
+        },
     }  # fmt: skip
     return {**values, **changes}
 
@@ -92,7 +94,8 @@ def store(project: Project, of: Fixture, run: str = "noon", **changes: Any) -> r
     writer = record.Writer(record.unfinished_folder(project, of.name) / run)
     for each in changes.pop("samples", samples()):
         writer.add(each)
-    writer.finish(context(of, run, **changes), record.run_folder(project, of.name, run))
+    writer.finish(context(of, run, **changes))
+    files.move_folder(writer.folder, record.run_folder(project, of.name, run))
     return record.stored(project, of.name, run)
 
 

@@ -105,7 +105,8 @@ def test_changes_failures_and_disturbances_are_in_the_text(tmp_path: Path) -> No
     project = lay(tmp_path)
     bad = sample("loop.c.natural", 4, [], status="signal", detail="killed by SIGSEGV \x1b[2J")
     stored = store(
-        project, fixture(), samples=[*samples()[:-3], bad], missing={"rust": "Rust left out: no cargo"},
+        project, fixture(), samples=[*samples()[:-3], bad],
+        missing={"rust": "Rust left out: no cargo"},
         lacking=["1 failed samples"], disturbances=["another run (pid 7)"], resumed=[5],
         skipped={"loop.c.natural": 2},
     )  # fmt: skip

@@ -84,9 +84,9 @@ class Writer:
         """Write one sample; raises errors.FileError when the system refuses (a full disk)."""
         line = _encode(sample) + b"\n"
         try:
-            written = self._lines.write(line)
-            if written != len(line):
-                raise OSError(28, "No space left on device")
+            rest = memoryview(line)
+            while rest:  # an almost full disk takes a part, and says only at the next why no more
+                rest = rest[self._lines.write(rest) :]
             self._take(line)
         except OSError as error:
             raise files.refused(error, "write a sample to", self.folder / SAMPLES) from error
@@ -113,10 +113,16 @@ class Writer:
             self._packed.close()
             self._raw.flush()
             os.fsync(self._raw.fileno())
+            removed = os.fstat(self._raw.fileno()).st_nlink == 0
             self._raw.close()
             self._lines.close()
         except OSError as error:
             raise files.refused(error, "write", self.folder / f"{SAMPLES}.gz") from error
+        if removed:
+            raise errors.FileError(
+                f"{self.folder}: was removed while the run wrote to it",
+                "nothing is left of the run",
+            )
 
     def abandon(self) -> None:
         """Close what can be closed; the lines that were written stay for `--resume`."""

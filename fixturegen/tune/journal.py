@@ -206,12 +206,16 @@ def _load(root: Path, folder: int) -> Journal | None:
         if error.errno in {errno.ELOOP, errno.ENXIO}:
             raise errors.CheckError(f"{path} is a link or no file", BY_HAND) from error
         raise _file_error(root, "read", error) from error
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise errors.CheckError(f"{path} is no file", BY_HAND)
         _trust(root, path, status)
-        data = stream.read(LIMIT + 1)
+        data = b""
+        while len(data) <= LIMIT and (chunk := os.read(descriptor, 1 << 16)):
+            data += chunk
+    finally:
+        os.close(descriptor)
     if len(data) > LIMIT:
         raise errors.CheckError(f"{path} is longer than {LIMIT >> 20} MiB", BY_HAND)
     return _checked(path, data)

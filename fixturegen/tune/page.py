@@ -11,6 +11,7 @@ from fixturegen.tune.lasting import Applied, Restored, notes_of
 from fixturegen.tune.values import KnobState, Turned
 
 WIDTH = 80
+LEFT = 52  # columns of a table before the verdict and the gaps: `yes, by root, if named`
 INDENT = "  "
 NOT_IMPLIED = "is turned only if it is named"
 _VERDICTS = {"set": "is so already", "yes": "yes", "root": "yes, by root", "no": "no"}
@@ -90,7 +91,9 @@ def restored_lines(done: Restored, now: dict[str, str]) -> list[str]:
     for knob in dict.fromkeys(back.knob for back in done.backs):
         backs = [back for back in done.backs if back.knob == knob]
         count = sum(back.result == "restored" for back in backs)
+        failed = any(back.result == "failed" for back in backs)
         what = f"{plural(count, 'file')} put back" if count else "nothing to put back"
+        what = f"{what}, but not all" if count and failed else "not put back" if failed else what
         lines += _wrapped(f"{now.get(knob, '')} ({what})", f"{knob:<14}")
     for note in notes_of(done.backs):
         lines += _wrapped(note, "note: ")
@@ -99,8 +102,8 @@ def restored_lines(done: Restored, now: dict[str, str]) -> list[str]:
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    if sum(widths) > WIDTH - 30:  # mixed governors of many kinds
-        widths[1] = max(10, WIDTH - 30 - widths[0] - widths[2])
+    if sum(widths) > LEFT:  # mixed governors of many kinds
+        widths[1] = max(10, LEFT - widths[0] - widths[2])
     lines = []
     for knob, now, aim, can in rows:
         first, *rest = textwrap.wrap(now, widths[1]) or [""]

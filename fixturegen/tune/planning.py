@@ -154,7 +154,7 @@ def _groups(tree: Tree, mount: str, limit: int = 2000) -> Iterator[str]:
     while ahead and limit > 0:
         path = ahead.pop()
         names = tree.names(path)  # none for a file
+        limit -= bool(names)
         if "cpuset.cpus" in names:
-            limit -= 1
             yield path
-            ahead += [f"{path}/{name}" for name in names if not name.startswith("cpuset.")]
+        ahead += [f"{path}/{name}" for name in names if not name.startswith("cpuset.")]

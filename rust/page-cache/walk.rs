@@ -74,11 +74,7 @@ fn main() {
     while let Some(path) = pending.pop() {
         read_directory(&path, &mut pending, &mut totals);
     }
-    writeln!(
-        output,
-        "{} entries, {} bytes",
-        totals.entries, totals.bytes
-    );
+    writeln!(output, "{} entries, {} bytes", totals.entries, totals.bytes);
     writeln!(
         output,
         "{} directories read, {} refused",

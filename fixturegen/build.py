@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,7 @@ def _jobs(
     jobs = []
     for program in fixture.programs:
         for name in (n for n in program.languages if n in languages):
-            own = {p: t for p, t in texts.items() if p.startswith(f"{name}/")}
+            own = rendered.needed(texts, fixture, program, name)
             for build in (b for b in program.builds if name in b.flags):
                 out = work / "make" / name
                 plan = LANGUAGES[name].plan(fixture, program, build, str(out))
@@ -207,7 +208,9 @@ def _jobs(
                     program.kernel,
                     program.symbols,
                 ]
-                key = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+                # Where the project is changes no binary: a moved one is up to date.
+                text = json.dumps(inputs, sort_keys=True).replace(str(work), "")
+                key = hashlib.sha256(text.encode()).hexdigest()
                 target = work / "bin" / f"{program.name}-{name}-{build.name}"
                 jobs.append(Job(program, name, build, plan, target, key))
     return jobs
@@ -253,7 +256,7 @@ def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[s
         ]
         for when, env in (("plain", None), ("bind_now", "1"))
     }
-    commands = [" ".join(c).replace(f"{project.root}/", "") for c in job.plan.commands]
+    commands = [shlex.join(c).replace(f"{project.root}/", "") for c in job.plan.commands]
     return {
         "sha256": files.sha256(job.target),
         "commands": commands,

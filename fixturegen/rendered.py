@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fixturegen import errors, files, render
-from fixturegen.model import Fixture, Value
+from fixturegen.model import Fixture, Program, Value
 from fixturegen.project import Project
 
 NOTE = "rendered.json"
@@ -40,6 +41,30 @@ def sources(
         files.write(project.target(root / path), text)
     remember(work / NOTE, wanted, texts)
     return texts
+
+
+def needed(
+    texts: Mapping[str, str], fixture: Fixture, program: Program, language: str
+) -> dict[str, str]:
+    """Return the sources (path to text) that can change a program's binary.
+
+    Its own, the shared pieces that these name (and those that they name), and what describes the
+    whole folder to its tools. The Makefile is for readers.
+    """
+    stems = {p: PurePosixPath(p).stem for p in texts if p.startswith(f"{language}/")}
+    others = {other.name for other in fixture.programs} - {program.name}
+    found = {
+        path: texts[path]
+        for path, stem in stems.items()
+        if stem not in others and stem not in fixture.shared and stem != "Makefile"
+    }
+    left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
+    named = set(re.findall(r"\w+", "".join(found.values())))
+    while more := {path: texts[path] for path, stem in left.items() if stem in named}:
+        found |= more
+        left = {path: stem for path, stem in left.items() if path not in more}
+        named = set(re.findall(r"\w+", "".join(more.values())))
+    return found
 
 
 def key(

@@ -10,8 +10,11 @@ and raises ValueError for no values or for a NaN. numpy itself is imported by th
 from __future__ import annotations
 
 import math
+import operator
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -147,25 +150,19 @@ def counted_quantile(values: Values, counts: Values, q: Number | Fraction) -> Nu
     plain, numbers = _plain(values, "quantile"), _plain(counts, "counts")
     if len(plain) != len(numbers):
         raise ValueError(f"{len(plain)} values, but {len(numbers)} counts")
-    if any(count != int(count) or count < 0 for count in numbers):
+    if min(numbers) < 0 or {*map(type, numbers)} - {int, bool}:
         raise ValueError("a count is a whole number from 0 on")
-    pairs = sorted((value, int(n)) for value, n in zip(plain, numbers, strict=True) if n)
-    if not pairs:
+    if not all(map(operator.le, plain, plain[1:])):  # most programs print them in order
+        pairs = sorted(zip(plain, numbers, strict=True))
+        plain, numbers = [value for value, _ in pairs], [count for _, count in pairs]
+    ends = list(accumulate(numbers))  # a value stands at the places before its end
+    if not ends[-1]:
         raise ValueError("quantile of no values")
-    place = (sum(n for _, n in pairs) - 1) * exact_share(q)
+    place = int(ends[-1] - 1) * exact_share(q)
     index = math.floor(place)
-    low, rest = _counted(pairs, index), place - index
-    high = _counted(pairs, index + 1) if rest else low
+    low, rest = plain[bisect_right(ends, index)], place - index
+    high = plain[bisect_right(ends, index + 1)] if rest else low
     return low if low == high else _divided(Fraction(low) + rest * (Fraction(high) - Fraction(low)))
-
-
-def _counted(pairs: Sequence[tuple[Number, int]], index: int) -> Number:
-    """Return element `index` of the values that sorted pairs of value and count stand for."""
-    for value, count in pairs:
-        index -= count
-        if index < 0:
-            return value
-    raise IndexError(index)
 
 
 def iqr(values: Values) -> Number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -78,6 +78,14 @@ def _start(
     )
 
 
+def crowded(start: Start, mine: Collection[int]) -> bool:
+    """Return whether a process of several threads leaves no CPU to this one.
+
+    Then nothing is read, computed or written while it runs; else it would be on its CPUs.
+    """
+    return len(start.cpus) > 1 and {*mine} <= {*start.cpus}
+
+
 class Execution:
     """One pass over the steps that are still to do."""
 
@@ -102,9 +110,14 @@ class Execution:
         numbers = {
             case: started.define(self._around.way(case, start)) for case, start in ways.items()
         }
+        mine = os.sched_getaffinity(0)
+
+        def alone(step: Step) -> bool:
+            return self._around.alone(step.case) or crowded(ways[step.case], mine)
+
         after = ""
-        for alone, steps in groupby(self._steps, lambda step: self._around.alone(step.case)):
-            run = self._one_by_one if alone else self._ahead
+        for apart, steps in groupby(self._steps, alone):
+            run = self._one_by_one if apart else self._ahead
             for step, outcome, columns in run(started, numbers, steps):
                 sample, values = self._sample(step, outcome, columns, after)
                 after = step.case.path

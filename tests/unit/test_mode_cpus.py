@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fixturegen.errors import SpecError
-from fixturegen.runner.execute import starts
+from fixturegen.launcher import Start
+from fixturegen.runner.execute import crowded, starts
 from tests.recorded import TOML, fixture
 
 PLACE = '[[program.mode]]\nname = "natural"\n'
@@ -38,3 +39,20 @@ def test_its_processes_start_on_them_and_the_other_modes_on_the_program_s() -> N
         for case, start in starts(of, of.cases(), paths, cpus, Path("/")).items()
     }
     assert found == {"natural": (1,), "pre-fault": (0, 1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "mine", "expected"),
+    [
+        ((0, 1), {0, 1}, True),  # both threads measured, and nowhere to go
+        ((0, 1), {1}, True),
+        ((0, 1), {0, 1, 2}, False),
+        ((0, 1), {2, 3}, False),
+        ((0,), {0}, False),  # one CPU for everything: a process ahead costs less than a pause
+    ],
+)
+def test_nothing_is_done_beside_a_process_that_has_every_cpu(
+    cpus: tuple[int, ...], mine: set[int], expected: bool
+) -> None:
+    start = Start(program="/bin/true", args=(), env={}, cwd="/", timeout_s=1, cpus=cpus)
+    assert crowded(start, mine) is expected

@@ -71,6 +71,43 @@ def ratio(one: Number | None, other: Number | None, decimals: int = 1) -> str:
     return ABSENT if one is None or not other else units.format_ratio(one / other, decimals)
 
 
+def histogram(values: Sequence[int], counts: Sequence[int], unit: str = "ns") -> str:
+    """Return the lines of a histogram: two buckets an octave, and a `#` for each doubling.
+
+    values and counts run parallel, as a program printed them. The bars are logarithmic so that one
+    value in a million is seen; the count stands beside. Buckets between the ends that nothing fell
+    into have a line too.
+    """
+    buckets: dict[int, int] = {}
+    for value, count in zip(values, counts, strict=True):
+        place = _bucket(value)
+        buckets[place] = buckets.get(place, 0) + count
+    filled = [place for place, count in buckets.items() if count]
+    if not filled:
+        return ABSENT
+    rows = [
+        (str(_start(place)), str(_start(place + 1) - 1), buckets.get(place, 0))
+        for place in range(min(filled), max(filled) + 1)
+    ]
+    wide, long = len(rows[-1][1]), len(str(max(count for _, _, count in rows)))
+    return "\n".join(
+        f"{low:>{wide}} - {high:>{wide}} {unit}  {count:>{long}}  {'#' * count.bit_length()}".rstrip()
+        for low, high, count in rows
+    )
+
+
+def _bucket(value: int) -> int:
+    """Return the place of a value among buckets that begin at 0, 1, 2, 3, 4, 6, 8, 12, 16, ..."""
+    if value < 2:
+        return max(value, 0)
+    octave = value.bit_length() - 1
+    return 2 * octave + (value >> (octave - 1) & 1)
+
+
+def _start(place: int) -> int:
+    return place if place < 2 else (2 + place % 2) << (place // 2 - 1)
+
+
 class View:
     """The functions of one run's report. Paths are `program.language[.build].mode.metric`."""
 
@@ -98,6 +135,7 @@ class View:
             "binary": self.binary,
             "label": label,
             "wrap": wrap,
+            "histogram": histogram,
             "plural": plural,
             "unmeasured": self.unmeasured,
         }

@@ -122,11 +122,11 @@ def check_references(args: Sequence[str], known: Iterable[str], at: str) -> None
     for reference in references(args):
         if reference not in names:
             raise errors.SpecError(
-                f"{at}: args names no binary: {{{reference}}}", nearest(reference, names)
+                f"{at}: names no binary: {{{reference}}}", nearest(reference, names)
             )
     for arg in args:
         if re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", arg)):
             raise errors.SpecError(
-                f"{at}: args: {arg!r} has a brace without its other one",
+                f"{at}: {arg!r} has a brace without its other one",
                 "{program.language} stands for a binary's path",
             )

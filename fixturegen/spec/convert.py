@@ -79,8 +79,8 @@ def load(content: bytes, name: str, where: str, languages: Mapping[str, Words]) 
     for program in programs:
         for mode in program.modes:
             at = f"{where}: program {program.name!r}: mode {mode.name!r}"
-            check_references(mode.args, known, at)
-            check_references(mode.prepare, [*known, "self"], at)
+            check_references(mode.args, known, f"{at}: args")
+            check_references(mode.prepare, [*known, "self"], f"{at}: prepare")
             check_conditions(mode, at)
     _check_expressions(fixture, where)
     return fixture
@@ -167,6 +167,8 @@ def _build(
 def _mode(table: schema.ModeTable, at: str) -> Mode:
     for arg in table.args:
         check_argument(arg, f"{at}: mode {table.name!r}: args")
+    for step in table.prepare:
+        check_argument(step, f"{at}: mode {table.name!r}: prepare")
     for key, value in table.env.items():
         check_argument(value, f"{at}: mode {table.name!r}: env.{key}")
     return Mode(

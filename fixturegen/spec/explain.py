@@ -66,7 +66,7 @@ def _shown(value: Any) -> str:
 def _wanted(message: str, spot: _Spot) -> tuple[str, str]:
     """Return what was expected, and a hint with the nearest of what is known."""
     if message.startswith("Invalid enum value"):
-        known = [str(value) for value in _literals(spot.kind)]
+        known = [str(value) for value in _literals(spot.kind) if value]
         also = "a whole number or " if _has(spot.kind, int) else ""
         return f"expected {also}{' or '.join(known)}", nearest(str(spot.value), known)
     pattern = re.search(r"matching regex '(.*)'", message, re.DOTALL)

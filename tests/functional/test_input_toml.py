@@ -210,6 +210,35 @@ ENCODINGS = {
     "deep": (f"a = {'[' * 5000}{']' * 5000}", ["nested too deeply"]),
 }
 
+CONDITIONS = {
+    "preparation": (
+        entry("mode", 'name = "plain"\nprepare = ["evict-fil x"]'),
+        ["prepare", "'evict-fil'", "did you mean 'evict-file'"],
+    ),
+    "a preparation's binary": (
+        entry("mode", 'name = "plain"\nprepare = ["evict-file {cont.c}"]'),
+        ["prepare: names no binary: {cont.c}", "did you mean 'count.c'"],
+    ),
+    "a preparation's NUL": (
+        entry("mode", 'name = "plain"\nprepare = ["evict-file \\u0000"]'),
+        ["prepare", "NUL"],
+    ),
+    "no permission": (entry("mode", 'name = "plain"\nprepare = ["drop-caches"]'), ["allow ="]),
+    "permission": (
+        entry("mode", 'name = "plain"\nallow = "all"'),
+        ["allow = 'all'", "drop-caches"],
+    ),
+    "watch": (entry("mode", 'name = "plain"\nwatch = ["memnfo"]'), ["did you mean 'meminfo'"]),
+    "wrapper": (
+        entry("mode", 'name = "plain"\nwrapper = "strace"'),
+        ["wrapper = 'strace'", "expected strace-count"],
+    ),
+    "a file with ..": (TOML + '[[file]]\nname = "../x"\nbytes = 1\n', ["name = '../x'"]),
+    "a file of less than nothing": (TOML + '[[file]]\nname = "x"\nbytes = -1\n', ["bytes = -1"]),
+    "command": (program('command = "find"'), ["command", "system"]),
+    "command with a path": (program('command = "/bin/sh"'), ["command = '/bin/sh'", "PATH"]),
+}
+
 WRONG = {
     f"{group}: {name}": case
     for group, cases in (
@@ -220,6 +249,7 @@ WRONG = {
         ("pattern", PATTERNS),
         ("expression", EXPRESSIONS),
         ("encoding", ENCODINGS),
+        ("condition", CONDITIONS),
     )
     for name, case in cases.items()
 }

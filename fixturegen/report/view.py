@@ -90,10 +90,11 @@ def histogram(values: Sequence[int], counts: Sequence[int], unit: str = "ns") ->
         for place in range(min(filled), max(filled) + 1)
     ]
     wide, long = len(rows[-1][1]), len(str(max(count for _, _, count in rows)))
-    return "\n".join(
-        f"{low:>{wide}} - {high:>{wide}} {unit}  {count:>{long}}  {'#' * count.bit_length()}".rstrip()
+    lines = [
+        f"{low:>{wide}} - {high:>{wide}} {unit}  {count:>{long}}  {'#' * count.bit_length()}"
         for low, high, count in rows
-    )
+    ]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _bucket(value: int) -> int:

@@ -237,7 +237,8 @@ class Stored(Struct, frozen=True):
 def stored(project: Project, fixture: str, run: str) -> Stored:
     """Return the finished run `run`; raises errors.UsageError if there is none."""
     folder = run_folder(project, fixture, run)
-    if not (folder / CONTEXT).is_file():
+    outside = "/" in run or run in ("", ".", "..")
+    if outside or not (folder / CONTEXT).is_file():
         known = finished_runs(project, fixture)
         hint = f"stored: {', '.join(known)}" if known else f"fixturegen run {fixture} makes one"
         raise errors.UsageError(f"{fixture} has no run {run!r}", hint)

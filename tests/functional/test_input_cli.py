@@ -70,6 +70,16 @@ def test_it_is_refused(tmp_path: Path, words: list[str], wanted: list[str]) -> N
     assert not (tmp_path / "fixtures").exists()
 
 
+@pytest.mark.parametrize("name", ["../../elsewhere", "..", ".", "", "/tmp"])
+def test_a_run_is_looked_for_among_the_runs_alone(tmp_path: Path, name: str) -> None:
+    laid.project(tmp_path)
+    laid.put(tmp_path, {"elsewhere/context.json": "{}", "fixtures/context.json": "{}"})
+    laid.put(tmp_path, {"fixtures/p01/context.json": "{}"})
+    done = laid.call(tmp_path, "report", "p01", "--run", name)
+    assert done.code == 2, done.said
+    assert "p01 has no" in done.err
+
+
 def test_a_key_of_two_types_asks_for_one_fixture(tmp_path: Path) -> None:
     laid.project(tmp_path)
     laid.project(tmp_path, changed("length = 64", 'length = "x"'), "", name="p02")

@@ -231,11 +231,12 @@ def _measure(
         click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
     current = session.Session(project, fixture, options, built, name)
     context = current.resume() if started is None else current.begin(started)
-    for reason, count in Counter(current.unmeasured.values()).items():
-        click.echo(f"{fixture.name}: {count} cases not measured: {reason}", err=True)
+    for reason, count in sorted(Counter(current.unmeasured.values()).items()):
+        cases = "1 case" if count == 1 else f"{count} cases"
+        click.echo(f"{fixture.name}: {cases} not measured: {reason}", err=True)
     total = current.done + len(current.steps)
     with (
-        _kept(fixture, lambda: f"{current.done} of {total} samples"),
+        _kept(fixture, lambda: f"{current.done} of {total} samples" * current.folder.exists()),
         Progress(fixture.name, total, current.done) as progress,
     ):
         ended = current.measure(context, progress.update)
@@ -243,16 +244,19 @@ def _measure(
 
 
 def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, Any]) -> int:
-    from fixturegen.cli import outcome
-
     with _kept(fixture, lambda: "all samples"):
+        from fixturegen.cli import outcome  # takes a while, and may be interrupted as well
+
         target = outcome.write_text(project, fixture, ended)
     return outcome.conclude(project, fixture, ended, target, strict=given["strict"])
 
 
 @contextlib.contextmanager
 def _kept(fixture: Fixture, done: Callable[[], str]) -> Iterator[None]:
-    """Whatever ends the block before its time: say what is kept, and how to go on."""
+    """Whatever ends the block before its time: say what is kept, and how to go on.
+
+    done: what is kept, in words; empty if nothing is.
+    """
     again = f"fixturegen run {fixture.name} --resume"
     try:
         yield
@@ -263,9 +267,9 @@ def _kept(fixture: Fixture, done: Callable[[], str]) -> Iterator[None]:
     except errors.SpecError:
         raise  # says itself where the raw data is
     except errors.FixturegenError as error:
-        error.hint = (
-            f"{error.hint}\n  " if error.hint else ""
-        ) + f"{done()} are kept; {again} continues"
+        if done():
+            kept = f"{done()} are kept; {again} continues"
+            error.hint = f"{error.hint}\n  {kept}" if error.hint else kept
         raise
     except OSError as error:
         raise errors.FileError(

@@ -104,10 +104,10 @@ def make(
     work = work_folder(project, fixture, params)
     texts = rendered.sources(project, fixture, params, languages, root, work)
     built = Built(missing=missing)
-    if SYSTEM in languages:
-        languages.remove(SYSTEM)
-        _find_commands(fixture, built)
+    languages = [name for name in languages if name != SYSTEM]
     built.toolchain |= _toolchains({name: root / name / fixture.name for name in languages})
+    if SYSTEM in wanted:
+        _find_commands(fixture, built)
     jobs = _jobs(fixture, languages, texts, work, built.toolchain)
     state = _read_state(work / "state.json")
     stale = [job for job in jobs if not _up_to_date(job, state)]

@@ -11,7 +11,7 @@ from typing import Any
 from fixturegen import files, machine, record, render, units
 from fixturegen.model import Fixture
 from fixturegen.project import Project
-from fixturegen.report.view import View, label
+from fixturegen.report.view import View, label, plural
 from fixturegen.summary import ClaimResult, Summary
 
 TEMPLATE = "report.txt.j2"
@@ -158,8 +158,8 @@ def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
     """Return what was changed, skipped or failed, each a sentence; empty for a plain run."""
     notes = [f"{reason}" for reason in context["missing"].values()]
     notes += [words for words in context["lacking"] if not words.startswith("languages left out")]
-    for reason, count in Counter(context.get("unmeasured", {}).values()).items():
-        notes.append(f"{count} cases not measured: {reason}")
+    for reason, count in sorted(Counter(context.get("unmeasured", {}).values()).items()):
+        notes.append(f"{plural(count, 'case')} not measured: {reason}")
     notes += [
         f"{path}: the last {count} samples skipped, as it kept failing"
         for path, count in context["skipped"].items()

@@ -6,11 +6,12 @@ The launcher (`launcher.c`) is started once and kept. It is a child of the threa
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import struct
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -36,8 +37,10 @@ __all__ = [
     "Hello", "Launcher", "Outcome", "Start", "build_launcher", "environment", "padded_environments",
 ]  # fmt: skip
 
-BLOCK = 128  # most samples in one request; two requests are in flight
-AHEAD_NS = 20_000_000  # a block is no longer than this, if it has more than one sample
+BLOCK = 1024  # most samples in one request (launcher.c: BLOCK_MOST); two are in flight
+AHEAD_NS = 50_000_000  # a block is no longer than this, if it has more than one sample
+SPARE_NS = 30_000_000  # work ahead of the launcher, in which Python may do something else
+PIPE = 1 << 20  # bytes of replies that wait for Python meanwhile; what Linux lets anyone have
 
 # The numbers and their order are launcher.h's.
 _DEFINE, _RUN = 1, 2
@@ -70,6 +73,7 @@ class Launcher:
         self._complaints = os.memfd_create("launcher-stderr")
         self._running = False  # requests were sent whose replies are not all read
         self._timeouts: list[float] = []
+        self.meanwhile: Callable[[], None] | None = None  # done in `run` while there is time
         command = [str(binary), "--project", str(project), "--parent", str(os.getpid())]
         pipe = subprocess.PIPE
         try:
@@ -80,6 +84,9 @@ class Launcher:
             os.close(self._complaints)
             what = f"the launcher {binary} cannot be started: {error.strerror}"
             raise FixturegenError(what, "delete it to have it built again") from error
+        if self._process.stdout:
+            with suppress(OSError):  # a smaller one only means that the launcher waits sooner
+                fcntl.fcntl(self._process.stdout, fcntl.F_SETPIPE_SZ, PIPE)
         try:
             (length,) = _LENGTH.unpack(self._read(_LENGTH.size))
             facts = dict(line.split("=", 1) for line in self._read(length).decode().splitlines())
@@ -126,17 +133,18 @@ class Launcher:
     def run(self, schedule: Iterable[int]) -> Iterator[Outcome]:
         """Start the cases of `schedule` one after the other; yield their outcomes in that order.
 
-        The schedule is read up to two blocks ahead. Blocks grow from one sample to 128 where
+        The schedule is read up to two blocks ahead. Blocks grow from one sample to 50 ms where
         programs are short, and stay at one where they take long, so that a schedule may react to
-        outcomes. An iteration that is not finished leaves the launcher good for nothing but
-        `abort`. Raises FixturegenError if the launcher ends.
+        outcomes. `meanwhile` is called now and then while the launcher has work for SPARE_NS or
+        more. An iteration that is not finished leaves the launcher good for nothing but `abort`.
+        Raises FixturegenError if the launcher ends.
         """
         self._be_idle()
         self._running = True
         cases = iter(schedule)
         blocks: deque[int] = deque()
         sent = received = 0
-        size = 1
+        size, mean_ns = 1, 0
         while True:
             while len(blocks) < 2 and (block := list(islice(cases, size))):
                 self._send(_RUN, struct.pack(f"={len(block) + 1}q", sent, *block))
@@ -144,13 +152,16 @@ class Launcher:
                 sent += len(block)
             if not blocks:
                 break
+            if self.meanwhile and sum(blocks) * mean_ns > SPARE_NS:
+                self.meanwhile()
             count, wall_ns = blocks.popleft(), 1
             for _ in range(count):
                 outcome = self._receive(received)
                 received += 1
                 wall_ns += outcome.usage.wall_ns
                 yield outcome
-            size = max(1, min(BLOCK, 2 * size, AHEAD_NS * count // wall_ns))
+            mean_ns = max(1, wall_ns // count)
+            size = max(1, min(BLOCK, 8 * size, AHEAD_NS // mean_ns))
         self._running = False
 
     def close(self) -> None:

@@ -103,7 +103,7 @@ def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any],
             text, path = read_template(name, folders)
         except LookupError:
             return None
-        return text, path, lambda: True
+        return text, path, lambda: read_template(name, folders)[0] == text
 
     created = Sandbox(
         loader=FunctionLoader(load),

@@ -223,6 +223,7 @@ def _measure(
     given: dict[str, Any],
 ) -> int:
     """Build and measure, from the start or (`started` is None) from where it was interrupted."""
+    from fixturegen import report
     from fixturegen.runner import session
 
     params = options.parameters(fixture)
@@ -239,7 +240,7 @@ def _measure(
         _kept(fixture, lambda: f"{current.done} of {total} samples" * current.folder.exists()),
         Progress(fixture.name, total, current.done) as progress,
     ):
-        ended = current.measure(context, progress.update)
+        ended = current.measure(context, progress.update, report.prepare(project, fixture))
     return _conclude(project, fixture, ended, given)
 
 

@@ -11,10 +11,9 @@ from typing import Any
 from fixturegen import files, machine, record, render, units
 from fixturegen.model import Fixture
 from fixturegen.project import Project
-from fixturegen.report.view import View, label, plural
+from fixturegen.report.ahead import TEMPLATE, environment
+from fixturegen.report.view import View, label
 from fixturegen.summary import ClaimResult, Summary
-
-TEMPLATE = "report.txt.j2"
 
 
 def text_path(project: Project, fixture: str) -> Path:
@@ -48,7 +47,7 @@ def render_report(
 ) -> str:
     """Return the text of a run; raises errors.SpecError if the report template is wrong."""
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
-    created = render.environment(folders, "text", render.finalizer(None))
+    created = environment(project, fixture.name)
     created.globals.update(View(summary, context).functions())
     created.globals["run"] = run_values(fixture, context, summary)
     shown = next(

@@ -171,8 +171,17 @@ class Session:
             "was measured",
         )
 
-    def measure(self, context: dict[str, Any], watch: Watch) -> Ended:
-        """Run what is left to do, and finish. On an exception everything measured stays."""
+    def measure(
+        self,
+        context: dict[str, Any],
+        watch: Watch,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ended:
+        """Run what is left to do, and finish. On an exception everything measured stays.
+
+        meanwhile: called now and then while short programs run ahead of us.
+        """
+        self._meanwhile = meanwhile
         cwd = self.project.build / self.fixture.name / "cwd"
         files.make_folder(cwd)
         cases = [
@@ -211,6 +220,7 @@ class Session:
         try:
             with launcher.Launcher(binary, self.project.root) as started:
                 context["launcher"] = _hello(started)
+                started.meanwhile = self._meanwhile if self._others else None
                 record.write_context(self.folder, context)
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):

@@ -1,0 +1,57 @@
+"""Gets ready for a report in pieces, while programs run on another CPU and nothing else waits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from fixturegen import render
+from fixturegen.model import Fixture
+from fixturegen.project import Project
+
+if TYPE_CHECKING:
+    from fixturegen.sandbox import Sandbox
+
+TEMPLATE = "report.txt.j2"
+_NAMED = re.compile(r'\{%[-+]? *(?:import|include|extends|from) +"([^"]+)"')
+
+_ready: dict[tuple[Project, str], Sandbox] = {}
+
+
+def environment(project: Project, fixture: str) -> Sandbox:
+    """Return the environment of one report: the one made ahead, which serves once, or a new one."""
+    return _ready.pop((project, fixture), None) or _new(project, fixture)
+
+
+def _new(project: Project, fixture: str) -> Sandbox:
+    folders = [project.folder(fixture), *project.shared(fixture)]
+    return render.environment(folders, "text", render.finalizer(None))
+
+
+def prepare(project: Project, fixture: Fixture) -> Callable[[], None]:
+    """Return what does the next piece each time it is called: imports and templates.
+
+    It never raises: what is wrong with a template is said when the report is made.
+    """
+    pieces = _pieces(project, fixture.name)
+
+    def next_piece() -> None:
+        with suppress(Exception):
+            next(pieces, None)
+
+    return next_piece
+
+
+def _pieces(project: Project, fixture: str) -> Iterator[None]:
+    created = _new(project, fixture)
+    yield
+    names = [TEMPLATE]
+    for name in names:
+        created.get_template(name)
+        yield
+        text, _ = render.read_template(name, [project.folder(fixture), *project.shared(fixture)])
+        names += [found for found in _NAMED.findall(text) if found not in names]
+    _ready[project, fixture] = created
+    import tabulate  # noqa: F401 - loaded for whoever needs it later

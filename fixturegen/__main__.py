@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -13,6 +14,8 @@ def main() -> None:
 
         sys.stdout.write(f"fixturegen {__version__}\n")
         return
+    # Imports make many objects that stay: looking for garbage among them takes as long as some.
+    gc.set_threshold(50_000)
     from fixturegen.cli import run
 
     run()

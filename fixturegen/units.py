@@ -26,22 +26,19 @@ LARGEST, SMALLEST = 2**64 - 1, -(2**63)
 LONGEST = 64  # characters of an exact decimal; a 64-bit integer has 20
 
 # What is wrong with a number that a program printed; the first that matches is said.
-REFUSALS = tuple(
-    (re.compile(pattern, re.IGNORECASE), said)
-    for pattern, said in (
-        (r"\s*", "is empty"),
-        (r"(?s:\s.*|.*\s)", "has white space around it"),
-        (r"[+-]?(inf|infinity|nan|-nan\(.*)", "is not finite"),
-        (r"(?s:(?=.*[^\x00-\x7f]).*)", "has other characters than ASCII digits"),
-        (r"\+.*", "has a leading plus sign"),
-        (r"-?0[xob].*", "is not decimal"),
-        (r"[0-9-]*_[0-9_.]*", "has an underscore"),
-        (r"[+-]?[0-9.,]+e[+-]?[0-9]+", "is in exponent form"),
-        (r"-?[0-9]+,[0-9]+", "uses a decimal comma"),
-        (r"-?[0-9.]+(,[0-9.]+)+", "groups its digits with commas"),
-        (r"-?\.[0-9]+", "has no digit before its point"),
-        (r"-?[0-9]+\.", "has no digit after its point"),
-    )
+REFUSALS = (
+    (r"\s*", "is empty"),
+    (r"(?s:\s.*|.*\s)", "has white space around it"),
+    (r"[+-]?(inf|infinity|nan|-nan\(.*)", "is not finite"),
+    (r"(?s:(?=.*[^\x00-\x7f]).*)", "has other characters than ASCII digits"),
+    (r"\+.*", "has a leading plus sign"),
+    (r"-?0[xob].*", "is not decimal"),
+    (r"[0-9-]*_[0-9_.]*", "has an underscore"),
+    (r"[+-]?[0-9.,]+e[+-]?[0-9]+", "is in exponent form"),
+    (r"-?[0-9]+,[0-9]+", "uses a decimal comma"),
+    (r"-?[0-9.]+(,[0-9.]+)+", "groups its digits with commas"),
+    (r"-?\.[0-9]+", "has no digit before its point"),
+    (r"-?[0-9]+\.", "has no digit after its point"),
 )
 
 # Controls, blanks other than the space, format and bidi characters, fillers that show nothing,
@@ -202,7 +199,7 @@ def parse_number(text: str) -> int | str:
             raise ValueError(f"{_quoted(text)} has more than {LONGEST} characters")
         return text
     for pattern, said in REFUSALS:
-        if pattern.fullmatch(text):
+        if re.fullmatch(pattern, text, re.IGNORECASE):
             raise ValueError(f"{_quoted(text)} {said}")
     raise ValueError(f"{_quoted(text)} is not a number")
 

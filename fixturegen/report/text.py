@@ -12,7 +12,7 @@ from fixturegen import files, machine, record, render, units
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.ahead import TEMPLATE, environment
-from fixturegen.report.view import View, label
+from fixturegen.report.view import View, label, plural
 from fixturegen.summary import ClaimResult, Summary
 
 

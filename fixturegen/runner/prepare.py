@@ -5,7 +5,6 @@ Also the files that a fixture wants made: their bytes are the same on every mach
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import mmap
 import os
@@ -91,6 +90,8 @@ def _resident(descriptor: int, size: int) -> int:
     """Return how many of a file's bytes are in the page cache, in whole pages but the last."""
     if size == 0:
         return 0
+    import ctypes
+
     pages = -(-size // mmap.PAGESIZE)
     marks = (ctypes.c_ubyte * pages)()
     libc = ctypes.CDLL(None, use_errno=True)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from fixturegen.machine import Choice, Machine
     from fixturegen.machine.finding import Finding
+    from fixturegen.machine.layout import Layout
 
 WIDTH = 80
 INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
@@ -29,15 +30,19 @@ The summary comes first. Below it each fact has one of three verdicts:
   note    it works, but it changes what the numbers mean
   absent  not there, or not readable: unknown, and never taken as ok
 
-A line that starts with -> says what to do. Nothing is changed, nothing needs root, and the
-exit code is 0 whatever is missing.
+A line that starts with -> says what to do. The map at the end shows packages, NUMA nodes, shared
+caches, cores and PCI devices, and where programs would be measured. Nothing is changed, nothing
+needs root, and the exit code is 0 whatever is missing; 6 if a picture is wanted without lstopo.
 
 \b
 Examples:
   fixturegen doctor
   fixturegen doctor --json
+  fixturegen doctor --picture machine.svg
   fixturegen doctor --sysfs copy-of-another-machine
 """
+PICTURE_S = 60.0
+PICTURES = (".svg", ".png", ".pdf", ".ps", ".fig", ".txt", ".xml")
 
 
 @click.command("doctor", help=HELP, short_help="Say what this machine can and cannot show.")
@@ -49,26 +54,75 @@ Examples:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Read DIR/sys, DIR/proc and DIR/etc instead of this machine's. Starts no tool.",
 )
-def command(as_json: bool, root: Path | None) -> None:
+@click.option(
+    "--picture",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Have lstopo draw the machine too: FILE.svg, .png, .pdf, .ps, .fig, .txt or .xml.",
+)
+def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     """Print the page, or the object of --json."""
     from fixturegen import machine as machines
     from fixturegen.machine.conditions import conditions
+    from fixturegen.machine.layout import layout
     from fixturegen.machine.situation import situation
     from fixturegen.machine.tools import tools
 
     place = Path("/") if root is None else root
+    if picture is not None:
+        _draw(picture, root)
     machine = machines.describe(place)
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
     findings = [*(tools() if here.live else []), *conditions(machine, here)]
     disturbed = machines.disturbances(place)
+    boxes = layout(place, machine, choice)
     if as_json:
         import json
 
+        import msgspec
+
         facts = _facts(machine, choice, findings, disturbed)
+        facts["map"] = msgspec.to_builtins(boxes)
         click.echo(json.dumps(facts, indent=2, ensure_ascii=True))
         return
-    click.echo("\n".join(_page(machines.to_json(machine), choice, findings, disturbed)))
+    lines = _page(machines.to_json(machine), choice, findings, disturbed)
+    click.echo("\n".join([*lines, *_map(boxes), *([f"picture: {picture}"] if picture else [])]))
+
+
+def _map(boxes: Layout) -> list[str]:
+    from fixturegen.machine.drawing import drawn
+
+    return ["", "Map", *(f"  {line}" for line in drawn(boxes, WIDTH - 2))]
+
+
+def _draw(picture: Path, root: Path | None) -> None:
+    """Have lstopo write `picture`; raises an error that says why it could not, and what to do."""
+    from fixturegen import errors, process
+
+    if picture.suffix not in PICTURES:
+        raise errors.UsageError(
+            f"--picture {picture}: no kind of picture", f"it ends in one of {', '.join(PICTURES)}"
+        )
+    # lstopo itself first: lstopo-no-graphics draws no .png, .pdf and .ps.
+    tool = next((name for name in ("lstopo", "lstopo-no-graphics") if process.find(name)), None)
+    if tool is None:
+        raise errors.ToolMissingError(
+            f"--picture {picture}: lstopo is not installed", "apt install hwloc"
+        )
+    source = ["--input", str(root.absolute()), "--input-format", "fsroot"] if root else []
+    # Without a display lstopo falls back to text unless it is told the format.
+    form = picture.suffix[1:] if picture.suffix != ".txt" else "ascii"
+    argv = [tool, "--force", "--of", form, *source, str(picture.absolute())]
+    done = process.run(argv, timeout_s=PICTURE_S)
+    if done.code != 0 or not picture.exists():
+        from fixturegen.machine.tree import printable
+
+        said = printable(done.stderr) or f"exit code {done.code}"
+        hint = "hwloc reads a copy that was made with hwloc-gather-topology" if root else ""
+        if not root and "-no-" in tool:
+            hint = "it draws .svg, .fig, .txt and .xml; apt install hwloc for the others"
+        raise errors.FileError(f"--picture {picture}: {tool} made none: {said}", hint)
 
 
 def _facts(

@@ -135,7 +135,7 @@ def _clock(m: Machine) -> Iterator[Finding]:
             "turbo",
             "note",
             f"{m.turbo} ({m.turbo_source.rpartition('cpu/')[2]})",
-            "the clock depends on heat and on what other cores do",
+            "the clock depends on heat and on what other cores do: fixturegen tune apply turbo",
             beware="turbo",
         )
 
@@ -157,6 +157,6 @@ def _governor(m: Machine) -> Finding:
         "governor",
         "note",
         words,
-        "the clock follows the load; for a steady one: cpupower frequency-set -g performance",
+        "the clock follows the load; for a steady one: fixturegen tune apply governor",
         beware="a clock that follows the load",
     )

@@ -19,11 +19,7 @@ def caches(tree: Tree, online: tuple[int, ...] | Unknown) -> tuple[Cache, ...] |
     """Return the caches of the online CPUs, one entry for each level, kind, size and sharing."""
     if isinstance(online, Unknown):
         return Unknown("it is unknown which CPUs are online")
-    shares: dict[tuple[int, str, int, int], set[tuple[int, ...]]] = defaultdict(set)
-    for cpu in online:
-        folder = f"{CPU}/cpu{cpu}/cache"
-        for name in tree.names(folder, r"index[0-9]{1,2}"):
-            _add_cache(tree, f"{folder}/{name}", cpu, frozenset(online), shares)
+    shares = cache_groups(tree, online)
     if not shares:
         return Unknown("no cache folder under the CPUs (its firmware or hypervisor describes none)")
     found = []
@@ -33,6 +29,18 @@ def caches(tree: Tree, online: tuple[int, ...] | Unknown) -> tuple[Cache, ...] |
             line_bytes = line or Unknown("no coherency_line_size")
             found.append(Cache(level, kind, size, line_bytes, shared_by, count))
     return tuple(found)
+
+
+def cache_groups(
+    tree: Tree, online: tuple[int, ...]
+) -> dict[tuple[int, str, int, int], set[tuple[int, ...]]]:
+    """Return, for each (level, kind, bytes, line bytes), the online CPUs of each such cache."""
+    shares: dict[tuple[int, str, int, int], set[tuple[int, ...]]] = defaultdict(set)
+    for cpu in online:
+        folder = f"{CPU}/cpu{cpu}/cache"
+        for name in tree.names(folder, r"index[0-9]{1,2}"):
+            _add_cache(tree, f"{folder}/{name}", cpu, frozenset(online), shares)
+    return shares
 
 
 def _add_cache(

@@ -83,11 +83,14 @@ def test_a_laptop(tmp_path: Path) -> None:
 
 
 def test_a_machine_made_ready(tmp_path: Path) -> None:
-    root = lay(trees.intel_pstate(tmp_path, no_turbo="1"), {
-        "proc/sys/kernel/perf_event_paranoid": "1",
-        "proc/sys/kernel/nmi_watchdog": "0",
-        **{f"{CPU}/cpufreq/policy{n}/scaling_governor": "performance" for n in range(4)},
-    })
+    root = lay(
+        trees.intel_pstate(tmp_path, no_turbo="1"),
+        {
+            "proc/sys/kernel/perf_event_paranoid": "1",
+            "proc/sys/kernel/nmi_watchdog": "0",
+            **{f"{CPU}/cpufreq/policy{n}/scaling_governor": "performance" for n in range(4)},
+        },
+    )
     found = states(root)
     for name in ("governor", "turbo", "perf events", "NMI watchdog", "ASLR", "page size"):
         assert found[name] == "ok", name
@@ -127,7 +130,8 @@ def test_disturbances_are_told(tmp_path: Path) -> None:
 def test_json_says_the_same(tmp_path: Path) -> None:
     root = trees.intel_pstate(tmp_path)
     found, text = facts(root), " ".join(page(root).split())
-    assert set(found) == {"format", "summary", "cpus", "findings", "disturbances", "machine"}
+    keys = {"format", "summary", "cpus", "findings", "disturbances", "machine", "map"}
+    assert set(found) == keys
     for finding in found["findings"]:
         assert finding["text"] in text or " ".join(finding["text"].split()) in text
     assert found["cpus"]["measure"] == [1]
@@ -146,7 +150,9 @@ def doctor(path: Path, **environment: str) -> subprocess.CompletedProcess[bytes]
     python = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     return subprocess.run(
         [sys.executable, "-m", "fixturegen", "doctor"],
-        env={"PATH": str(path), **python, **environment}, capture_output=True, check=False,
+        env={"PATH": str(path), **python, **environment},
+        capture_output=True,
+        check=False,
     )
 
 
@@ -184,8 +190,15 @@ def test_this_machine_and_the_same_bytes_in_any_locale() -> None:
     path = os.environ["PATH"]
     home = os.environ.get("HOME", "/")
     pages = [
-        doctor(Path(path), HOME=home, LC_ALL=locale, LANG=locale, PYTHONHASHSEED=seed,
-               PYTHONUTF8="0", COLUMNS=columns)
+        doctor(
+            Path(path),
+            HOME=home,
+            LC_ALL=locale,
+            LANG=locale,
+            PYTHONHASHSEED=seed,
+            PYTHONUTF8="0",
+            COLUMNS=columns,
+        )
         for locale, seed, columns in (("C", "1", "40"), ("de_DE.UTF-8", "2", "200"))
     ]
     assert [done.returncode for done in pages] == [0, 0]

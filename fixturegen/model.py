@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 Value = int | float | str | bool
 Kind = Literal["time", "count"]
-Order = Literal["shuffled", "fixed"]
+Order = Literal["shuffled", "fixed", "ladder"]
 Status = Literal["ok", "exit", "signal", "timeout", "flood", "unstarted", "unread"]
 
 SYSTEM = "system"

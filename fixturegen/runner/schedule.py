@@ -53,17 +53,22 @@ def schedule(
     """Return all steps: programs as blocks, rounds within, each round shuffled by the seed.
 
     A round's order sorts its cases by SHA-256 over seed, program, round and case: a shuffle whose
-    stream no library's version can change.
+    stream no library's version can change. On a ladder the modes are the blocks: what a rung
+    changes about the machine is changed once.
     """
     steps: list[Step] = []
     for program in fixture.programs:
         cases = runnable(fixture, program, languages, without)
-        for number in range(1, rounds[program.name] + 1):
-            order = cases
-            if program.order == "shuffled" and len(cases) > 1:
-                prefix = f"{seed}/{program.name}/{number}/"
-                order = sorted(cases, key=lambda case, p=prefix: _rank(p, case))  # type: ignore[misc]
-            steps += [Step(case, number, len(steps) + i) for i, case in enumerate(order)]
+        rungs = [cases]
+        if program.order == "ladder":
+            rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
+        for rung in rungs:
+            for number in range(1, rounds[program.name] + 1):
+                order = rung
+                if program.order == "shuffled" and len(rung) > 1:
+                    prefix = f"{seed}/{program.name}/{number}/"
+                    order = sorted(rung, key=lambda case, p=prefix: _rank(p, case))  # type: ignore[misc]
+                steps += [Step(case, number, len(steps) + i) for i, case in enumerate(order)]
     return steps
 
 

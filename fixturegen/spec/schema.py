@@ -156,7 +156,11 @@ class ProgramTable(Struct, forbid_unknown_fields=True):
         ),
     ] = 30
     order: Annotated[
-        Literal["shuffled", "fixed"], Meta(description="order of the cases within a round")
+        Literal["shuffled", "fixed", "ladder"],
+        Meta(
+            description="order of the cases within a round; `ladder`: as declared, and all rounds "
+            "of a mode before the next mode"
+        ),
     ] = "shuffled"
     cpus: Annotated[
         Annotated[int, Meta(ge=1, le=4096)] | Literal["all"],

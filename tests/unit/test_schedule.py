@@ -47,6 +47,19 @@ def test_a_fixed_order_is_that_of_the_file() -> None:
     assert paths(toml=toml) == once * 2
 
 
+def test_a_ladder_is_climbed_once_rung_by_rung() -> None:
+    toml = TOML.replace("rounds = 4", 'rounds = 2\norder = "ladder"')
+    first, second = (
+        ["loop.c.natural", "loop.rust.natural"],
+        ["loop.c.pre_fault", "loop.rust.pre_fault"],
+    )
+    assert paths(toml=toml) == first * 2 + second * 2
+    of = fixture(toml)
+    steps = schedule(of, BOTH, rounds_of(of, None), 1)
+    assert [s.position for s in steps] == list(range(8))
+    assert [s.round for s in steps] == [1, 1, 2, 2] * 2
+
+
 def test_rounds_of_the_command_line_are_for_all_programs() -> None:
     of = fixture()
     assert rounds_of(of, 2) == {"loop": 2}

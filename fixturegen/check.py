@@ -67,6 +67,9 @@ def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> Non
         elif files.read_bytes(target) != text.encode():
             what = f"{path} is not what the templates give"
             checked.add(Finding(fixture.name, "render", what, repair))
+    for path in render.leftovers(project, fixture, expected):
+        what = f"{path} is a program that the templates give no more"
+        checked.add(Finding(fixture.name, "render", what, repair))
 
 
 def _check_run(

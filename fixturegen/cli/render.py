@@ -29,9 +29,8 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     drift = 0
     for name in project.choose(names):
         fixture = project.load(name)
-        for path, text in render.fixture_files(
-            project, fixture, fixture.params, fixture.languages
-        ).items():
+        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+        for path, text in texts.items():
             verb = _state(project, path, text)
             drift += verb != "identical"
             if diff and verb != "identical":
@@ -40,6 +39,11 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
                 files.write(project.target(path), text)
             if verb != "identical" or not check:
                 click.echo(f"{verb:<9}  {path}")
+        for path in render.leftovers(project, fixture, texts):
+            drift += 1
+            click.echo(f"{'remove':<9}  {path}")
+            if not check:
+                files.remove(project.target(path))
     if check and drift:
         click.echo(
             f"{drift} files differ from what the templates give; repair: fixturegen render "

@@ -85,6 +85,24 @@ def test_check_writes_nothing_and_names_the_repair(tmp_path: Path) -> None:
     assert laid.call(tmp_path, "render", "--check").code == 0
 
 
+def test_what_no_template_gives_any_more_is_removed(tmp_path: Path) -> None:
+    both(tmp_path)
+    laid.call(tmp_path, "render")
+    laid.project(tmp_path)  # no Rust any more
+    laid.put(tmp_path, {"c/p01/notes.c": "// mine\n", "rust/p01/target/x": "made\n"})
+    gone = ["rust/p01/Cargo.lock", "rust/p01/Cargo.toml", "rust/p01/count.rs"]
+    done = laid.call(tmp_path, "render", "--check")
+    assert done.code == 1
+    assert done.out.splitlines() == [f"remove     {path}" for path in gone]
+    checked = laid.call(tmp_path, "check")
+    assert checked.code == 1
+    assert "rust/p01/count.rs is a program that the templates give no more" in checked.out
+    assert laid.call(tmp_path, "render").code == 0
+    assert not any((tmp_path / path).exists() for path in gone)
+    assert (tmp_path / "c/p01/notes.c").exists()  # a reader's own
+    assert laid.call(tmp_path, "render", "--check").code == 0
+
+
 def test_check_sees_a_change_of_line_ends(tmp_path: Path) -> None:
     both(tmp_path)
     laid.call(tmp_path, "render")

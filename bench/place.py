@@ -15,6 +15,8 @@ from fixturegen import launcher, machine
 
 HERE = Path(__file__).parent
 FIXTUREGEN = str(Path(sys.executable).with_name("fixturegen"))
+# As after `pip install`: modules are compiled once, by whoever starts them first.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 EMPTY = """\
 title = "A program that does nothing"
@@ -105,7 +107,9 @@ class Place:
 
 def quietly(command: Sequence[str], cwd: Path | None = None) -> None:
     """Run a command to its end; what it prints is shown only if it fails."""
-    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True
+    )
     if done.returncode != 0:
         sys.stderr.buffer.write(done.stdout + done.stderr)
         raise SystemExit(f"bench: {' '.join(command)} ended with {done.returncode}")
@@ -113,7 +117,7 @@ def quietly(command: Sequence[str], cwd: Path | None = None) -> None:
 
 def printed(command: Sequence[str]) -> list[int]:
     """Return the numbers that a command prints, one a line."""
-    done = subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run(command, env=ENVIRONMENT, check=True, capture_output=True)
     return [int(word) for word in done.stdout.split()]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -84,7 +83,8 @@ def _hyperfine(place: Place, runs: int, *more: str) -> list[str]:
 
 
 def _run(root: Path, *words: str) -> list[str]:
-    """Return a command that makes a new run; its raw data has the label's name."""
+    """Return a command that makes a new run, the only one; its raw data has the label's name."""
+    shutil.rmtree(root / "fixtures", ignore_errors=True)
     return [FIXTUREGEN, "-C", str(root), "run", *words, "--label", f"bench{next(_labels)}"]
 
 
@@ -180,10 +180,7 @@ def memory(place: Place, name: str, rounds: int) -> Columns:
     peak, root = place.compiled("peak"), place.empty
 
     def measured(samples: str) -> tuple[float]:
-        done = subprocess.run(
-            [peak, *_run(root, "--rounds", samples)], check=True, capture_output=True
-        )
-        return (float(done.stdout),)
+        return (float(printed([peak, *_run(root, "--rounds", samples)])[0]),)
 
     return interleaved(name, lambda: measured("20000"), lambda: measured("200"), rounds)
 

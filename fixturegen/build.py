@@ -122,7 +122,7 @@ def make(
                 built.made += 1
                 report(f"built {job.name}")
     finally:
-        if stale:
+        if built.made:
             files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
     for job in jobs:
         built.paths[_argument_name(job)] = job.target

@@ -88,6 +88,37 @@ def test_full_disk_is_said_and_the_run_goes_on_when_there_is_room(
     assert "run        now," in project.text.read_text()
 
 
+FULL_DISK_FOR_THE_BUILD = """
+disk=$1; project=$2
+mkdir "$disk"
+mount -t tmpfs -o size=16m tmpfs "$disk"
+cp -r "$project/." "$disk"
+cd "$disk"
+mkdir -p build/tiny/make/c build/tiny/bin
+"$PYTHON" -m fixturegen render
+mount -o remount,size=$(($(du -sk . | cut -f1) + $3))k "$disk"
+"$PYTHON" -m fixturegen run
+"""
+
+
+@pytest.mark.parametrize("compiled", ["program", "launcher"])
+def test_full_disk_while_compiling_is_no_error_of_the_source(
+    tiny: Callable[..., Tiny], tmp_path: Path, compiled: str
+) -> None:
+    project = tiny()
+    project.plant_older()
+    room = 8
+    if compiled == "launcher":
+        shutil.rmtree(project.root / "build" / "launcher")
+        room = 72  # for the program, twice, and its record, but not for the launcher
+    arguments = [str(tmp_path / "disk"), str(project.root), str(room)]
+    done = in_namespace(FULL_DISK_FOR_THE_BUILD, *arguments)
+    assert done.code == 74, done.said
+    assert "No space left on device" in done.err
+    assert "free some space on that file system" in done.err
+    assert compiled == "launcher" or "cannot build act-c-default in" in done.err
+
+
 def test_limit_on_file_size_ends_a_run_as_a_full_disk_does(tiny: Callable[..., Tiny]) -> None:
     """The stand-in of the full disk for a machine that allows no mount."""
     project = tiny(rounds=500, modes={"calm": ["many", "150"], "other": ["many", "150"]})

@@ -95,7 +95,7 @@ def test_killed_at_random_moments_a_run_loses_nothing(tiny: Callable[..., Tiny])
 def test_killed_before_each_change_of_its_files_a_run_can_be_resumed(
     tiny: Callable[..., Tiny],
 ) -> None:
-    project = tiny(rounds=1)
+    project = tiny(rounds=1, modes={"calm": ["count", "7"], "other": ["count", "8"]})
     assert project("build").code == 0
     for when in range(1, 30):
         label = f"at-{when}"
@@ -109,6 +109,7 @@ def test_killed_before_each_change_of_its_files_a_run_can_be_resumed(
             done = project("run", "--label", label)
         assert f"run        {label}," in project.text.read_text(), f"{label}: {done.said}"
         assert changed(project) and project.under_way() == [], label
+        assert project.starts() == 2 * when, f"{label}: what was measured was measured again"
         hidden = [p.name for p in project.root.glob("[cf]*/**/.*")]
         assert hidden == [], label
     assert when > 3, "no such call"

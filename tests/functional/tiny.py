@@ -154,6 +154,10 @@ class Tiny:
                     count += (folder / "samples.jsonl").read_bytes().count(b"\n")
         return count
 
+    def starts(self) -> int:
+        """Return how many processes with the argument `count` were started so far."""
+        return sum(len(path.read_bytes()) for path in (self.root / "build").glob("**/starts"))
+
     def expected(self) -> set[tuple[str, int]]:
         return {
             (f"act.{language}.{mode}", number)

@@ -95,15 +95,20 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
             raise errors.UsageError(f"-C {folder}: {reason}") from error
 
 
-def run() -> None:
-    """Run the command line and exit; every error becomes one message and its exit code."""
+def run() -> NoReturn:
+    """Run the command line and exit with its code."""
+    _leave(status())
+
+
+def status() -> int:
+    """Run the command line and return its exit code; every error becomes one message."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
             stream.reconfigure(errors="backslashreplace")
-    _leave(_guarded())
+    return _guarded()
 
 
 def _leave(code: int) -> NoReturn:

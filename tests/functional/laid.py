@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fixturegen.cli.main import run as start
+from fixturegen.cli.main import status
 
 TOML = """\
 title = "A small fixture"
@@ -97,19 +97,16 @@ def call(folder: Path, *words: str) -> Done:
     before, handlers = Path.cwd(), [signal.getsignal(number) for number in SIGNALS]
     argv, sys.argv = sys.argv, ["fixturegen", *words]
     out, err = io.StringIO(), io.StringIO()
-    code: object = 0
     try:
         os.chdir(folder)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            start()
-    except SystemExit as ended:
-        code = ended.code
+            code = status()
     finally:
         os.chdir(before)
         sys.argv = argv
         for number, handler in zip(SIGNALS, handlers, strict=True):
             signal.signal(number, handler)
-    found = Done(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+    found = Done(code, out.getvalue(), err.getvalue())
     assert "Traceback" not in found.said, found.said
     assert found.code != BUG, found.said
     return found

@@ -97,8 +97,9 @@ PIECES = st.lists(
             "\n//% endif", "params", ".x", "[0]", "|", "join", "(", ")", "'a'", "9", "*", "~", "%",
             "set y = ", "include ", '"x.j2"', '"../x"', "macro m(n)", "\n//% endmacro", "m(1)",
             "not ", " if y else 1", " if y", ".__class__", ".format", "import ", "raw", "\n", "x",
-            ",", "-", "**", "==", "is defined", "namespace()", "block b", "\n//% endblock", "self.b()",
-            "call m(1)", "\n//% endcall", "filter upper", "\n//% endfilter", "recursive", "loop(y)",
+            ",", "-", "**", "==", "is defined", "namespace()", "block b", "\n//% endblock",
+            "call m(1)", "\n//% endcall", "filter upper", "\n//% endfilter", "recursive",
+            "loop(y)", "self.b()",
         ]
     ),
     max_size=25,

@@ -142,6 +142,11 @@ class Summary:
         """Every failed sample: case, round, status, detail."""
         return [(path, *entry) for path, c in self.cases.items() for entry in c.failed]
 
+    def walls_ns(self) -> dict[str, int]:
+        """Return the mean wall time of each case's processes, failed ones too."""
+        counts = {path: c.count + len(c.failed) for path, c in self.cases.items()}
+        return {path: c.wall_ns // counts[path] for path, c in self.cases.items() if counts[path]}
+
     @property
     def measured(self) -> int:
         """How many samples are in the statistics."""

@@ -6,11 +6,13 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import click
 
+from fixturegen import units
 from fixturegen.model import Sample
 from fixturegen.runner.schedule import Step
 
@@ -18,15 +20,44 @@ REDRAW_S = 0.1  # a terminal's bar
 LINE_S = 10.0  # plain lines
 
 
+class TimeLeft:
+    """How long the rest takes, from what each case took in an earlier run, scaled by this one.
+
+    expected: mean wall time of a case's process in seconds; a case that it lacks counts as the mean
+    of the others, so that without any earlier run all processes count the same.
+    """
+
+    def __init__(self, steps: Sequence[Step], expected: Mapping[str, float]) -> None:
+        known = [expected[s.case.path] for s in steps if s.case.path in expected]
+        self._else = sum(known) / len(known) if known else 1.0
+        self._expected = expected
+        self._left = sum(self._of(step) for step in steps)
+        self._spent = 0.0
+        self._began = time.monotonic()
+
+    def _of(self, step: Step) -> float:
+        return self._expected.get(step.case.path, self._else)
+
+    def take(self, step: Step) -> None:
+        """Take note that a step has ended."""
+        self._left -= self._of(step)
+        self._spent += self._of(step)
+
+    def seconds(self) -> float:
+        """Return the seconds that are left, as it looks now."""
+        elapsed = time.monotonic() - self._began
+        return max(self._left, 0.0) * elapsed / self._spent if self._spent else 0.0
+
+
 class Progress:
     """Told of every sample; failed ones are said at once, each case's first one only."""
 
-    def __init__(self, name: str, total: int, done: int) -> None:
+    def __init__(self, name: str, total: int, done: int, left: TimeLeft) -> None:
         self._name, self._total, self._done = name, total, done
-        self._first = done
+        self._left = left
         self._bar: Any = None
         self._task: Any = None
-        self._began = self._last = time.monotonic()
+        self._last = time.monotonic()
         self._told: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -56,7 +87,7 @@ class Progress:
 
     def _start_bar(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Bar
 
         plain = bool(os.environ.get("NO_COLOR"))
@@ -73,18 +104,19 @@ class Progress:
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[doing]}", markup=False),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}", markup=False),
             console=console,
             auto_refresh=False,
         )
         self._bar.start()
         self._task = self._bar.add_task(
-            self._name, total=self._total, completed=self._done, doing=""
+            self._name, total=self._total, completed=self._done, doing="", left=""
         )
 
     def update(self, step: Step, sample: Sample, done: int) -> None:
         """Take note of one sample; draws at most ten times a second."""
         self._done = done
+        self._left.take(step)
         if sample.status != "ok" and sample.case not in self._told:
             self._told.add(sample.case)
             self._say(f"{self._name}: {sample.case}, round {sample.round}: {sample.detail}")
@@ -92,11 +124,13 @@ class Progress:
         if now - self._last < (REDRAW_S if self._bar is not None else LINE_S):
             return
         self._last = now
+        left = f"about {units.format_duration(self._left.seconds())} left"
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, doing=step.case.program, refresh=True)
+            self._bar.update(
+                self._task, completed=done, doing=step.case.program, left=left, refresh=True
+            )
             return
-        left = (now - self._began) / max(done - self._first, 1) * (self._total - done)
-        self._say(f"{self._name}: {done} of {self._total}, about {left:.0f} s left")
+        self._say(f"{self._name}: {done} of {self._total}, {left}")
 
     def _say(self, text: str) -> None:
         """Say one line; a reader who has gone, or a full disk behind stderr, ends no run."""

@@ -21,7 +21,7 @@ from fixturegen.cli.common import (
     project_of,
     set_option,
 )
-from fixturegen.cli.progress import Progress
+from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 
@@ -224,7 +224,7 @@ def _measure(
 ) -> int:
     """Build and measure, from the start or (`started` is None) from where it was interrupted."""
     from fixturegen import report
-    from fixturegen.runner import session
+    from fixturegen.runner import ending, session
 
     params = options.parameters(fixture)
     built = build.make(project, fixture, params, options.chosen(fixture), click.echo)
@@ -236,9 +236,10 @@ def _measure(
         cases = "1 case" if count == 1 else f"{count} cases"
         click.echo(f"{fixture.name}: {cases} not measured: {reason}", err=True)
     total = current.done + len(current.steps)
+    left = TimeLeft(current.steps, ending.walls(project, fixture.name))
     with (
         _kept(fixture, lambda: f"{current.done} of {total} samples" * current.folder.exists()),
-        Progress(fixture.name, total, current.done) as progress,
+        Progress(fixture.name, total, current.done, left) as progress,
     ):
         ended = current.measure(context, progress.update, report.prepare(project, fixture))
     return _conclude(project, fixture, ended, given)

@@ -7,6 +7,7 @@ digest), in its place (fixtures/, with its text beside it), and the fixture's te
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,16 @@ def measured(project: Project, fixture: Fixture, name: str) -> Ended | None:
         return None
     summary = Summary(fixture, {**fixture.params, **context["params"]})
     return Ended(folder, context, summary.add_all(record.Stored(folder, context).samples()))
+
+
+def walls(project: Project, fixture: str) -> dict[str, float]:
+    """Return the mean wall time in seconds of each case's processes in the newest stored run."""
+    for name in reversed(record.finished_runs(project, fixture)):
+        with contextlib.suppress(errors.FixturegenError):
+            found = record.read_context(record.run_folder(project, fixture, name)).get("walls_ns")
+            if isinstance(found, dict):
+                return {case: ns / 1e9 for case, ns in found.items()}
+    return {}
 
 
 def interrupted(project: Project, fixture: str) -> list[str]:

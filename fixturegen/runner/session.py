@@ -246,6 +246,7 @@ class Session:
         context["skipped"] = dict(sorted(execution.skipped.items()))
         self._note(context)
         context["lacking"] = lacking(context, self.summary)
+        context["walls_ns"] = self.summary.walls_ns()
         writer.finish(context)
         return Ended(self.folder, context, self.summary)
 

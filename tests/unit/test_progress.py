@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from fixturegen.cli.progress import TimeLeft
+from fixturegen.model import Case
+from fixturegen.runner.schedule import Step
+
+FAST = Case("loop", "c", "default", "fast")
+SLOW = Case("loop", "c", "default", "slow")
+STEPS = [Step(FAST, 1, 0), Step(SLOW, 1, 1), Step(FAST, 2, 2), Step(SLOW, 2, 3)]
+
+
+def shares(expected: dict[str, float]) -> list[float]:
+    """Return how the time left relates to the time spent after each step."""
+    left = TimeLeft(STEPS, expected)
+    left._began -= 100  # as if a while had passed, so that the clock's own step is nothing
+    found = []
+    for step in STEPS:
+        left.take(step)
+        found.append(round(left.seconds() / 100, 2))
+    return found
+
+
+def test_what_an_earlier_run_took_weighs_each_case() -> None:
+    assert shares({FAST.path: 1.0, SLOW.path: 9.0}) == [19.0, 1.0, 0.82, 0.0]
+
+
+def test_without_an_earlier_run_all_processes_count_the_same() -> None:
+    assert shares({}) == [3.0, 1.0, 0.33, 0.0]
+
+
+def test_a_case_that_the_earlier_run_lacks_counts_as_the_mean() -> None:
+    assert shares({SLOW.path: 5.0}) == [3.0, 1.0, 0.33, 0.0]
+
+
+def test_before_the_first_sample_nothing_is_promised() -> None:
+    assert TimeLeft(STEPS, {}).seconds() == 0.0

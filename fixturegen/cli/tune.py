@@ -52,7 +52,7 @@ def show(root: Path | None, as_json: bool) -> None:
     from fixturegen.tune import journal, states
     from fixturegen.tune.page import show_lines
 
-    place = root or Path("/")
+    place = _place(root)
     knobs = states(place)
     try:
         found, trouble = journal.peek(place), ""
@@ -63,7 +63,12 @@ def show(root: Path | None, as_json: bool) -> None:
         click.echo(_json(knobs, found, current, trouble))
         return
     words = f"Journal: {trouble}" if trouble else _journal_words(found, current)
-    click.echo("\n".join(show_lines(knobs, words, _hints(place, root, knobs, found))))
+    click.echo("\n".join(show_lines(knobs, words, _hints(root, knobs, found))))
+
+
+def _place(root: Path | None) -> Path:
+    """Return the root that is meant; another name of / is /, with all that goes with it."""
+    return (root or Path("/")).resolve()
 
 
 def _journal_words(found: Journal | None, current: bool) -> str:
@@ -75,23 +80,21 @@ def _journal_words(found: Journal | None, current: bool) -> str:
     return f"Knobs are turned by {who}: what they were before is in the journal."
 
 
-def _hints(
-    place: Path, root: Path | None, knobs: Sequence[KnobState], found: Journal | None
-) -> list[str]:
+def _hints(root: Path | None, knobs: Sequence[KnobState], found: Journal | None) -> list[str]:
     """Return the commands that would turn what can be turned, or put it back."""
     if found is not None:
-        return ["To put the old values back:", f"  {_line(place, root, 'restore')}"]
+        return ["To put the old values back:", f"  {_line(root, 'restore')}"]
     names = [k.knob for k in knobs if k.verdict in {"yes", "root"} and k.implied]
     if not names:
         return ["No knob is to be turned here without naming it."]
     return [
         "To turn them, and to put them back:",
-        f"  {_line(place, root, 'apply', *names)}",
-        f"  {_line(place, root, 'restore')}",
+        f"  {_line(root, 'apply', *names)}",
+        f"  {_line(root, 'restore')}",
     ]
 
 
-def _line(place: Path, root: Path | None, *words: str) -> str:
+def _line(root: Path | None, *words: str) -> str:
     """Return the command line for a person to type, with sudo where it needs root."""
     import os
     import shlex
@@ -99,7 +102,7 @@ def _line(place: Path, root: Path | None, *words: str) -> str:
     from fixturegen.tune.privileges import sudo_line
 
     if root is not None:
-        return shlex.join(["fixturegen", "tune", *words, "--sysfs", str(place)])
+        return shlex.join(["fixturegen", "tune", *words, "--sysfs", str(root)])
     if os.geteuid() == 0:
         return shlex.join(["fixturegen", "tune", *words])
     return sudo_line("tune", *words)
@@ -135,14 +138,14 @@ def apply(root: Path | None, names: tuple[str, ...]) -> None:
     from fixturegen import tune
     from fixturegen.tune.page import applied_lines
 
-    place = root or Path("/")
+    place = _place(root)
     tune.need_root(place, "tune", "apply", *names)
     before = tune.states(place)
     values = {each.knob: each.value for each in before}
     done = tune.apply(place, names)
     turned = {each.knob for each in done.turned}
     left = [] if names else [k for k in before if k.knob not in turned and k.verdict == "yes"]
-    click.echo("\n".join(applied_lines(values, done, left, _line(place, root, "restore"))))
+    click.echo("\n".join(applied_lines(values, done, left, _line(root, "restore"))))
 
 
 @command.command("restore", short_help="Put back what apply turned.")
@@ -157,7 +160,7 @@ def restore(root: Path | None) -> None:
     from fixturegen.tune.lasting import RESTORE
     from fixturegen.tune.page import restored_lines
 
-    place = root or Path("/")
+    place = _place(root)
     tune.need_root(place, "tune", "restore")
     done = tune.restore(place)
     now = {each.knob: each.value for each in tune.states(place)}

@@ -116,6 +116,7 @@ def guard(knobs: Sequence[str], root: Path = Path("/"), *, caches: bool = False)
     """
     if error := unknown_knob(knobs):
         raise error
+    root = root.resolve()  # another name of / is /
     need_root(
         root, "run", *(f"--allow tune:{','.join(knobs)}",) if knobs else ("--allow drop-caches",)
     )

@@ -63,11 +63,16 @@ def boot_of(root: Path) -> str:
 
 
 def peek(root: Path) -> Journal | None:
-    """Return the journal if there is one, of whichever boot; raises errors.CheckError."""
+    """Return the journal if there is one, of whichever boot.
+
+    Raises errors.CheckError if it cannot be trusted, errors.FileError if it cannot be read.
+    """
     try:
         folder = _folder(root, create=False)
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _file_error(root, "look for", error) from error
     try:
         return _load(root, folder)
     finally:
@@ -168,10 +173,10 @@ def _folder(root: Path, *, create: bool) -> int:
     for name in FOLDERS:
         outer, shown = inner, shown / name
         try:
-            if create:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, 0o755, dir_fd=outer)
+            made = create and _made(name, outer)
             inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _LINK, dir_fd=outer)
+            if made:
+                os.fchmod(inner, 0o755)  # whatever the umask: anybody may see that it is there
         except OSError as error:
             if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
                 raise
@@ -185,6 +190,14 @@ def _folder(root: Path, *, create: bool) -> int:
                 os.close(inner)
                 raise
     return inner
+
+
+def _made(name: str, folder: int) -> bool:
+    try:
+        os.mkdir(name, 0o755, dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _trust(root: Path, path: Path, status: os.stat_result) -> None:

@@ -222,6 +222,67 @@ def test_an_ordinary_user_may_turn_a_folder_of_his_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["/", "//", "/proc/self/root", "/usr/.."])
+def test_another_name_of_the_root_is_this_machine(name: str) -> None:
+    done = fixturegen("apply", "governor", "--sysfs", name, before=as_nobody())
+    assert done.returncode == 2
+    assert "only root" in done.stderr
+
+
+def read_only(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Start the command where `folder` is a read-only mount, or skip."""
+    bind = f"mount --bind '{folder}' '{folder}' && mount -o remount,bind,ro '{folder}'"
+    inside = ["unshare", "--mount", "sh", "-c", f'{bind} || exit 99; exec "$@"', "sh"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("needs root and unshare for a read-only mount; modes stand in elsewhere")
+    done = fixturegen(*words, before=inside)
+    if done.returncode == 99:
+        pytest.skip("needs to be allowed to mount")
+    return done
+
+
+@pytest.mark.slow
+def test_knobs_on_a_read_only_file_system(tmp_path: Path) -> None:
+    root = knobs.intel(tmp_path)
+    before = held(root)
+    shown = read_only(root / "sys", "show", "--sysfs", str(root))
+    assert f"/{governor(0)}: read-only file system (EROFS)" in " ".join(shown.stdout.split())
+    done = read_only(root / "sys", "apply", "--sysfs", str(root))
+    assert done.returncode == 0
+    assert "nmi_watchdog  on -> off" in done.stdout
+    page("restore", root=root)
+    assert held(root) == before
+
+
+@pytest.mark.slow
+def test_without_a_place_for_the_journal_nothing_is_written(tmp_path: Path) -> None:
+    root = knobs.intel(tmp_path)
+    before = held(root)
+    done = read_only(root, "apply", "--sysfs", str(root))
+    assert done.returncode == 74
+    assert "journal" in done.stderr
+    assert "(EROFS)" in done.stderr
+    assert held(root) == before
+
+
+@pytest.mark.slow
+def test_an_ordinary_user_sees_that_knobs_are_turned(tmp_path: Path) -> None:
+    root = knobs.intel(tmp_path / "machine")
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    umask = os.umask(0o077)
+    try:
+        page("apply", "governor", root=root)
+    finally:
+        os.umask(umask)
+    done = fixturegen("show", "--sysfs", str(root), before=as_nobody())
+    assert "Knobs are turned by `fixturegen tune apply`" in done.stdout
+    (root / "run/fixturegen").chmod(0o700)
+    done = fixturegen("show", "--sysfs", str(root), before=as_nobody())
+    assert done.returncode == 0
+
+
+@pytest.mark.slow
 def test_this_machine_is_shown_to_anybody() -> None:
     done = fixturegen("show", before=as_nobody())
     assert (done.returncode, done.stderr) == (0, "")

@@ -164,7 +164,7 @@ def test_the_journal_is_there_before_the_first_write_and_nobody_else_may_write_i
     (root / "run/fixturegen").mkdir(parents=True)
     log.close()
     log = knobs.Writes(root)
-    os.umask(umask := os.umask(0))
+    umask = os.umask(0)
     try:
         tune.apply(root, ["governor"])
     finally:

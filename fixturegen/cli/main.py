@@ -142,7 +142,6 @@ def _guarded() -> int:
         _forget_stdout()
         return 141  # as a program that SIGPIPE ends
     except OSError as error:
-        _forget_stdout()  # it may be what refused: > /dev/full
         _say(f"fixturegen: {error}")
         return errors.FileError.exit_code
     except Exception as error:

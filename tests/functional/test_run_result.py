@@ -107,6 +107,7 @@ def test_unknown_format_is_refused_with_the_version_that_reads_it(
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "block type": lambda data: data[:10] + b"\xff" + data[11:],  # the error is zlib's own
     "cut": lambda data: data[:-20],
     "flipped": lambda data: data[:60] + bytes([data[60] ^ 0xFF]) + data[61:],
     "empty": lambda data: b"",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 from collections.abc import Callable
@@ -140,7 +141,8 @@ def test_nothing_to_resume_is_said(project: Tiny) -> None:
 def test_label_of_a_run_that_was_killed_before_it_began_is_free(project: Tiny) -> None:
     folder = project.root / "build" / "runs" / "tiny" / "now"
     folder.mkdir(parents=True)
-    (folder / ".context.json.999999999.tmp").write_text("{")
+    for pid in (999_999_999, os.getpid()):  # nobody's, and by now another process's
+        (folder / f".context.json.{pid}.tmp").write_text("{")
     project.rounds = 2
     project.lay()
     done = project("run", "--label", "now")

@@ -196,9 +196,10 @@ def _jobs(
     for program in fixture.programs:
         for name in (n for n in program.languages if n in languages):
             own = rendered.needed(texts, fixture, program, name)
+            sources = {path.rpartition("/")[2]: text for path, text in own.items()}
             for build in (b for b in program.builds if name in b.flags):
                 out = work / "make" / name
-                plan = LANGUAGES[name].plan(fixture, program, build, str(out))
+                plan = LANGUAGES[name].plan(fixture, program, build, str(out), sources)
                 inputs = [
                     RECORDED,
                     own,

@@ -42,8 +42,11 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     drift = 0
     for name in chosen:
         run = run_name or report.current_run(project, name)
-        if run is None:
+        if run is None and names:
             raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
+        if run is None:
+            click.echo(f"{'no run':<9}  {name}: fixturegen run {name}", err=check)
+            continue
         text = report.stored_text(project, project.load(name), record.stored(project, name, run))
         path = report.text_path(project, name)
         if not check:

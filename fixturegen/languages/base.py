@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
@@ -68,8 +69,18 @@ class Language(Protocol):
     def shown(self, program: Program, build: Build) -> str:
         """Return the exact line that makes this build by hand, in the source folder."""
 
-    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
-        """Return how this build is made; `out` is an absolute folder for what comes out."""
+    def plan(
+        self,
+        fixture: Fixture,
+        program: Program,
+        build: Build,
+        out: str,
+        sources: Mapping[str, str],
+    ) -> Plan:
+        """Return how this build is made.
+
+        out: an absolute folder for what comes out; sources: the rendered files, by name.
+        """
 
     def identity(self) -> tuple[tuple[str, ...], ...]:
         """Return the commands whose output names the toolchain."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from fixturegen import errors
@@ -103,7 +104,14 @@ class _C:
     def shown(self, program: Program, build: Build) -> str:
         return shlex.join(self._command(["gcc"], program, build, self._output(program, build)))
 
-    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+    def plan(
+        self,
+        fixture: Fixture,
+        program: Program,
+        build: Build,
+        out: str,
+        sources: Mapping[str, str],
+    ) -> Plan:
         name = f"{program.name}-{build.name}"
         command = self._command(_compiler(), program, build, f"{out}/{name}")
         return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name))

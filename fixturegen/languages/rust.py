@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
+from collections.abc import Mapping
 
 from fixturegen.languages.base import Plan, Rendered
 from fixturegen.model import Build, Fixture, Program, Value
@@ -10,6 +12,37 @@ from fixturegen.model import Build, Fixture, Program, Value
 # An empty RUSTFLAGS undoes `build.rustflags` of any .cargo/config.toml in a parent folder;
 # `--config build.rustflags=[]` does not.
 _ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE": "true"}
+
+
+# cargo's own defaults of [profile.release]. All are named in every build: a [profile.release] in a
+# .cargo/config.toml of a parent folder would change what Cargo.toml leaves open, and what it says.
+_RELEASE = {
+    "opt-level": 3,
+    "debug": False,
+    "debug-assertions": False,
+    "overflow-checks": False,
+    "lto": False,
+    "panic": "unwind",
+    "incremental": False,
+    "codegen-units": 16,
+    "rpath": False,
+    "strip": "none",
+}
+
+
+def _profile(manifest: str) -> dict[str, str]:
+    """Return the variables that hold the release profile to what the rendered Cargo.toml says."""
+    try:
+        declared = tomllib.loads(manifest).get("profile", {}).get("release", {})
+    except (tomllib.TOMLDecodeError, AttributeError):
+        declared = {}  # cargo will say what is wrong with it
+    return {
+        f"CARGO_PROFILE_RELEASE_{key.upper().replace('-', '_')}": (
+            str(value).lower() if isinstance(value, bool) else str(value)
+        )
+        for key, value in {**_RELEASE, **declared}.items()
+        if isinstance(value, bool | int | str)
+    }
 
 
 class _Rust:
@@ -75,7 +108,14 @@ class _Rust:
         target = "target" if plain else f"target/{build.name}"
         return shlex.join(["cargo", "rustc", *self._arguments(program, target, build)])
 
-    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+    def plan(
+        self,
+        fixture: Fixture,
+        program: Program,
+        build: Build,
+        out: str,
+        sources: Mapping[str, str],
+    ) -> Plan:
         target = f"{out}/cargo-{build.name}"
         command = [
             "cargo",
@@ -83,7 +123,8 @@ class _Rust:
             "--message-format=json-render-diagnostics",
             *self._arguments(program, target, build),
         ]
-        return Plan((tuple(command),), self.shown(program, build), None, _ENVIRONMENT)
+        environment = {**_ENVIRONMENT, **_profile(sources.get("Cargo.toml", ""))}
+        return Plan((tuple(command),), self.shown(program, build), None, environment)
 
     def identity(self) -> tuple[tuple[str, ...], ...]:
         return (("rustc", "-vV"), ("cargo", "--version"))

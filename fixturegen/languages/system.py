@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fixturegen.languages.base import Plan, Rendered
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 
@@ -39,7 +41,14 @@ class _System:
     def shown(self, program: Program, build: Build) -> str:
         return program.command
 
-    def plan(self, fixture: Fixture, program: Program, build: Build, out: str) -> Plan:
+    def plan(
+        self,
+        fixture: Fixture,
+        program: Program,
+        build: Build,
+        out: str,
+        sources: Mapping[str, str],
+    ) -> Plan:
         return Plan((), program.command, None)
 
     def identity(self) -> tuple[tuple[str, ...], ...]:

@@ -188,8 +188,9 @@ def test_the_environment_does_not_change_them(built: Path, tmp_path: Path) -> No
     [
         '[build]\nrustflags = ["-C", "debuginfo=2"]\ntarget-dir = "elsewhere"\n',
         '[target.\'cfg(all())\']\nrustflags = ["-C", "debuginfo=2"]\n',
+        '[profile.release]\nopt-level = 1\ndebug = true\npanic = "abort"\nlto = "fat"\n',
     ],
-    ids=["of the build", "of the target"],
+    ids=["of the build", "of the target", "of the profile"],
 )
 def test_a_config_of_cargo_above_does_not_change_them(
     built: Path, tmp_path: Path, config: str

@@ -48,7 +48,8 @@ def test_a_sample_without_its_lines_has_failed_and_names_the_metric() -> None:
 
 
 def test_an_optional_metric_may_be_absent() -> None:
-    toml = TOML.replace('unit = "ns" }\nmetric.steady', 'unit = "ns", optional = true }\nmetric.steady')
+    steady = "\nmetric.steady"
+    toml = TOML.replace('unit = "ns" }' + steady, 'unit = "ns", optional = true }' + steady)
     toml = toml.replace('"median(iteration.ns[params.skip:])"', '"process.wall_ns"')
     of = fixture(toml.replace('"iteration.faults[0]"', '"process.minor_faults"'))
     found = Summary(of, of.params)

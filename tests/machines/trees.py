@@ -108,8 +108,13 @@ def intel_pstate(root: Path, no_turbo: str = "0") -> Path:
         cpus(["0,2", "1,3", "0,2", "1,3"], "0-3"),
         {f"{CPU}/smt/control": "on", f"{CPU}/intel_pstate/no_turbo": no_turbo},
         *(
-            policy(n, "powersave", "intel_pstate", 3400000,
-                   energy_performance_preference="balance_performance")
+            policy(
+                n,
+                "powersave",
+                "intel_pstate",
+                3400000,
+                energy_performance_preference="balance_performance",
+            )
             for n in range(4)
         ),
         *(cache(n, 0, 1, "Data", "32K", f"{n % 2},{n % 2 + 2}") for n in range(4)),

@@ -61,8 +61,11 @@ def test_no_turbo_of_intel_pstate_is_inverted(tmp_path: Path, no_turbo: str, tur
 
 @pytest.mark.parametrize(("boost", "turbo"), [("1", "on"), ("0", "off")])
 def test_boost_of_acpi_cpufreq(tmp_path: Path, boost: str, turbo: str) -> None:
-    root = lay(tmp_path, trees.policy(0, "ondemand", "acpi-cpufreq", 3000000),
-               {f"{CPU}/online": "0", f"{CPU}/cpufreq/boost": boost})
+    root = lay(
+        tmp_path,
+        trees.policy(0, "ondemand", "acpi-cpufreq", 3000000),
+        {f"{CPU}/online": "0", f"{CPU}/cpufreq/boost": boost},
+    )
     assert machine.describe(root).turbo == turbo
 
 
@@ -73,9 +76,12 @@ def test_boost_of_acpi_cpufreq(tmp_path: Path, boost: str, turbo: str) -> None:
 def test_boost_of_each_policy_or_cpu_under_amd_pstate(
     tmp_path: Path, each: tuple[str, str], turbo: str, place: str
 ) -> None:
-    root = lay(tmp_path, {f"{CPU}/online": "0-1"},
-               *(trees.policy(n, "performance", "amd-pstate-epp", 5000000) for n in (0, 1)),
-               {f"{CPU}/{place.format(n)}": each[n] for n in (0, 1)})
+    root = lay(
+        tmp_path,
+        {f"{CPU}/online": "0-1"},
+        *(trees.policy(n, "performance", "amd-pstate-epp", 5000000) for n in (0, 1)),
+        {f"{CPU}/{place.format(n)}": each[n] for n in (0, 1)},
+    )
     assert machine.describe(root).turbo == turbo
 
 
@@ -85,9 +91,13 @@ def test_a_global_boost_switched_off_wins_over_the_policies(tmp_path: Path) -> N
 
 
 def test_mixed_governors_are_said(tmp_path: Path) -> None:
-    root = lay(tmp_path, trees.x86("Some CPU"), {f"{CPU}/online": "0-1"},
-               trees.policy(0, "performance", "acpi-cpufreq", 3000000),
-               trees.policy(1, "powersave", "acpi-cpufreq", 3000000))
+    root = lay(
+        tmp_path,
+        trees.x86("Some CPU"),
+        {f"{CPU}/online": "0-1"},
+        trees.policy(0, "performance", "acpi-cpufreq", 3000000),
+        trees.policy(1, "powersave", "acpi-cpufreq", 3000000),
+    )
     assert "mixed governors performance and powersave" in line(root)
     assert told(root)["governor"].startswith("mixed: performance x1, powersave x1, driver acpi")
 
@@ -95,7 +105,8 @@ def test_mixed_governors_are_said(tmp_path: Path) -> None:
 def test_hybrid_intel_cores(tmp_path: Path) -> None:
     found = machine.describe(trees.hybrid_intel(tmp_path))
     assert [(c.name, c.cpus) for c in found.classes] == [
-        ("performance", (0, 1, 2, 3)), ("efficiency", (4, 5)),
+        ("performance", (0, 1, 2, 3)),
+        ("efficiency", (4, 5)),
     ]
     assert found.cores == 4
     assert found.counters == ("cpu_atom", "cpu_core")
@@ -106,7 +117,8 @@ def test_big_and_little_arm_cores_have_names_and_capacities(tmp_path: Path) -> N
     assert found.cpu_model == "Arm Cortex-A55 + Arm Cortex-A76"
     assert found.cpu_vendor == "Arm"
     assert [(c.name, c.cpus) for c in found.classes] == [
-        ("capacity 1024", (4, 5)), ("capacity 382", (0, 1, 2, 3)),
+        ("capacity 1024", (4, 5)),
+        ("capacity 382", (0, 1, 2, 3)),
     ]
     assert isinstance(found.packages, Unknown)
     assert isinstance(found.virtualisation, Unknown)
@@ -118,9 +130,14 @@ def test_an_arm_core_without_a_known_name_keeps_its_numbers(tmp_path: Path) -> N
 
 
 def test_favoured_cores_are_no_class_of_their_own(tmp_path: Path) -> None:
-    root = lay(tmp_path, trees.cpus(["0", "1", "2"], "0-2"),
-               *(trees.policy(n, "powersave", "intel_pstate", khz)
-                 for n, khz in enumerate((5500000, 5800000, 5500000))))
+    root = lay(
+        tmp_path,
+        trees.cpus(["0", "1", "2"], "0-2"),
+        *(
+            trees.policy(n, "powersave", "intel_pstate", khz)
+            for n, khz in enumerate((5500000, 5800000, 5500000))
+        ),
+    )
     assert machine.describe(root).classes == ()
     lay(root, trees.policy(2, "powersave", "intel_pstate", 4300000))
     classes = machine.describe(root).classes
@@ -128,8 +145,9 @@ def test_favoured_cores_are_no_class_of_their_own(tmp_path: Path) -> None:
 
 
 def test_offline_siblings_do_not_count(tmp_path: Path) -> None:
-    root = lay(tmp_path, trees.cpus(["0,2", "1"], "0-1", offline="2-3"),
-               {f"{CPU}/smt/control": "off"})
+    root = lay(
+        tmp_path, trees.cpus(["0,2", "1"], "0-1", offline="2-3"), {f"{CPU}/smt/control": "off"}
+    )
     found = machine.describe(root)
     assert (found.cores, found.threads_per_core, found.offline) == (2, 1, (2, 3))
     assert "offline 2-3" in told(root)["CPUs"]
@@ -181,14 +199,38 @@ def test_bare_metal_of_a_cloud_is_no_guest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "quota"),
     [
-        ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "50000 100000",
-          "sys/fs/cgroup/a/b/cpu.max": "max 100000"}, "50000 100000"),
-        ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "300000 100000",
-          "sys/fs/cgroup/a/b/cpu.max": "20000 10000"}, "20000 10000"),
-        ({"proc/self/cgroup": "4:cpu,cpuacct:/a", "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "150000",
-          "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, "150000 100000"),
-        ({"proc/self/cgroup": "4:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
-          "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, "none"),
+        (
+            {
+                "proc/self/cgroup": "0::/a/b",
+                "sys/fs/cgroup/a/cpu.max": "50000 100000",
+                "sys/fs/cgroup/a/b/cpu.max": "max 100000",
+            },
+            "50000 100000",
+        ),
+        (
+            {
+                "proc/self/cgroup": "0::/a/b",
+                "sys/fs/cgroup/a/cpu.max": "300000 100000",
+                "sys/fs/cgroup/a/b/cpu.max": "20000 10000",
+            },
+            "20000 10000",
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu,cpuacct:/a",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "150000",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
+            },
+            "150000 100000",
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu:/",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+            },
+            "none",
+        ),
     ],
 )
 def test_the_tightest_cgroup_quota(tmp_path: Path, files: trees.Files, quota: str) -> None:
@@ -203,16 +245,20 @@ def test_a_quota_that_cannot_be_seen_is_unknown(tmp_path: Path, cgroup: str) -> 
 
 def test_multi_size_huge_pages(tmp_path: Path) -> None:
     folder = "sys/kernel/mm/transparent_hugepage"
-    root = lay(tmp_path, {
-        f"{folder}/enabled": "always [madvise] never",
-        f"{folder}/shmem_enabled": "[never]",
-        f"{folder}/hugepages-8kB/shmem_enabled": "[never]",
-        f"{folder}/hugepages-64kB/enabled": "[always] inherit madvise never",
-        f"{folder}/hugepages-2048kB/enabled": "always [inherit] madvise never",
-    })
+    root = lay(
+        tmp_path,
+        {
+            f"{folder}/enabled": "always [madvise] never",
+            f"{folder}/shmem_enabled": "[never]",
+            f"{folder}/hugepages-8kB/shmem_enabled": "[never]",
+            f"{folder}/hugepages-64kB/enabled": "[always] inherit madvise never",
+            f"{folder}/hugepages-2048kB/enabled": "always [inherit] madvise never",
+        },
+    )
     found = machine.describe(root)
     assert [(size.kib, size.enabled) for size in found.folio_sizes] == [
-        (64, "always"), (2048, "inherit"),
+        (64, "always"),
+        (2048, "inherit"),
     ]
     assert told(root)["huge pages"] == "madvise; shmem never; mTHP 64 KiB always"
 
@@ -263,8 +309,10 @@ def test_a_processors_name_without_trade_marks(tmp_path: Path, name: str, short:
 
 
 def test_a_frequency_limit_below_the_hardwares_is_said(tmp_path: Path) -> None:
-    root = lay(trees.intel_pstate(tmp_path),
-               {f"{CPU}/cpufreq/policy{n}/scaling_max_freq": "1600000" for n in range(4)})
+    root = lay(
+        trees.intel_pstate(tmp_path),
+        {f"{CPU}/cpufreq/policy{n}/scaling_max_freq": "1600000" for n in range(4)},
+    )
     assert "800 MHz to 1600 MHz (the hardware allows 3400 MHz)" in told(root)["governor"]
 
 
@@ -275,8 +323,23 @@ def test_threads_per_core_without_a_switch_for_smt(tmp_path: Path) -> None:
 
 
 GARBAGE = [
-    b"", b"\n", b"\x00\xff\xfe", b"\xd9\xa3", b"0-99999999999", b"-", b"5-2", b"1,,2", b"1_000",
-    b"9" * 5000, b"nan", b"[", b"[]", b"cpu", b"\x1b[31mred", "\u202ebidi".encode(), b"x" * 70000,
+    b"",
+    b"\n",
+    b"\x00\xff\xfe",
+    b"\xd9\xa3",
+    b"0-99999999999",
+    b"-",
+    b"5-2",
+    b"1,,2",
+    b"1_000",
+    b"9" * 5000,
+    b"nan",
+    b"[",
+    b"[]",
+    b"cpu",
+    b"\x1b[31mred",
+    "\u202ebidi".encode(),
+    b"x" * 70000,
 ]
 
 

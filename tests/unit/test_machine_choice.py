@@ -76,8 +76,11 @@ def test_isolated_cpus_come_first_and_python_stays_off_them(tmp_path: Path) -> N
 
 
 def test_two_threads_stay_in_one_package(tmp_path: Path) -> None:
-    root = lay(tmp_path, trees.cpus(["0", "1", "2", "3"], "0-3"),
-               {f"{CPU}/cpu{n}/topology/physical_package_id": str(n % 2) for n in range(4)})
+    root = lay(
+        tmp_path,
+        trees.cpus(["0", "1", "2", "3"], "0-3"),
+        {f"{CPU}/cpu{n}/topology/physical_package_id": str(n % 2) for n in range(4)},
+    )
     assert pick(root, {0, 1, 2, 3}, 2).cpus == (1, 3)
 
 
@@ -127,8 +130,13 @@ def test_a_quiet_machine_has_no_disturbance(tmp_path: Path) -> None:
     [
         ({"proc/loadavg": "3.10 1.00 1.00 2/200 3"}, "load average is 3.10 on 4 CPUs"),
         ({"proc/stat": "cpu  50 0 0 9000 0 0 0 500 0 0"}, "took 5% of the CPU time"),
-        ({"sys/class/power_supply/BAT0/type": "Battery",
-          "sys/class/power_supply/BAT0/status": "Discharging"}, "runs on battery"),
+        (
+            {
+                "sys/class/power_supply/BAT0/type": "Battery",
+                "sys/class/power_supply/BAT0/status": "Discharging",
+            },
+            "runs on battery",
+        ),
         ({f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "7"}, "heat up to 7 times"),
         ({"proc/77/comm": "fixturegen-lnch", "proc/9/comm": "fixturegen-lnch"}, "process 9, 77"),
     ],
@@ -157,13 +165,16 @@ def test_a_launcher_of_this_process_is_its_own(tmp_path: Path) -> None:
 
 
 def test_what_looks_like_a_disturbance_and_is_none(tmp_path: Path) -> None:
-    root = lay(trees.intel_pstate(tmp_path), {
-        "proc/77/comm": "fixturegen-lnch",
-        "proc/78/comm": "fixturegen",
-        "sys/class/power_supply/mouse/type": "Battery",
-        "sys/class/power_supply/mouse/scope": "Device",
-        "sys/class/power_supply/mouse/status": "Discharging",
-        f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "0",
-        "proc/loadavg": "3.10 1.00 1.00 1/200 3",  # a build that has ended
-    })
+    root = lay(
+        trees.intel_pstate(tmp_path),
+        {
+            "proc/77/comm": "fixturegen-lnch",
+            "proc/78/comm": "fixturegen",
+            "sys/class/power_supply/mouse/type": "Battery",
+            "sys/class/power_supply/mouse/scope": "Device",
+            "sys/class/power_supply/mouse/status": "Discharging",
+            f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "0",
+            "proc/loadavg": "3.10 1.00 1.00 1/200 3",  # a build that has ended
+        },
+    )
     assert machine.disturbances(root, exclude_pid=77) == []

@@ -78,6 +78,7 @@ def _check_run(
     """Read a run's samples (which compares their digest); compare the text and judge the claims."""
     stored = record.stored(project, fixture.name, run)
     checked.runs += 1
+    stored.check_attachments()
     if not current:
         for _ in stored.samples():
             pass
@@ -88,7 +89,7 @@ def _check_run(
     checked.texts += 1
     if not path.is_file():
         checked.add(Finding(fixture.name, "report", f"{project.shown(path)} is missing", repair))
-    elif files.read_text(path) != report.render_report(project, fixture, stored.context, summary):
+    elif files.read_text(path) != report.render_report(project, fixture, stored, summary):
         what = f"{project.shown(path)} is not what the samples of run {run} give"
         checked.add(Finding(fixture.name, "report", what, repair))
     for result in summary.claims():

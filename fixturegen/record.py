@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +209,11 @@ class Stored(Struct, frozen=True):
     folder: Path
     context: dict[str, Any]
 
+    def check_attachments(self) -> None:
+        """Raise errors.CheckError if a file beside the samples is not what was kept."""
+        for name in self.context.get("attachments", {}):
+            read_attachment(self.folder, self.context, name)
+
     def samples(self) -> Iterator[Sample]:
         """Yield every sample in order; raises errors.CheckError if the data is not what was kept.
 
@@ -232,6 +237,29 @@ class Stored(Struct, frozen=True):
                 f"{path}: {count} samples that are not those the run kept ({kept.get('count')})",
                 "restore it from version control",
             )
+
+
+def attach(folder: Path, name: str, text: str) -> None:
+    """Write a file that belongs to the raw data of a run under way, beside its samples."""
+    files.write(folder / name, text)
+
+
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each of the files that is there: what the context keeps of them."""
+    return {name: files.sha256(folder / name) for name in names if (folder / name).is_file()}
+
+
+def read_attachment(folder: Path, context: Mapping[str, Any], name: str) -> str:
+    """Return the text of an attachment; raises errors.CheckError if it is not what was kept."""
+    try:
+        content = files.read_bytes(folder / name)
+    except errors.FileError as error:
+        raise errors.CheckError(error.what, "restore it from version control") from error
+    if hashlib.sha256(content).hexdigest() != context.get("attachments", {}).get(name):
+        raise errors.CheckError(
+            f"{folder / name}: is not the file that the run kept", "restore it from version control"
+        )
+    return files.decode(content, folder / name)
 
 
 def stored(project: Project, fixture: str, run: str) -> Stored:

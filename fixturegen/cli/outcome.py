@@ -48,7 +48,7 @@ def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
     was killed between the two.
     """
     try:
-        text = report.render_report(project, fixture, ended.context, ended.summary)
+        text = report.render_report(project, fixture, ended.stored, ended.summary)
     except errors.FixturegenError as error:
         folder = put_in_place(project, ended)
         error.hint = (

@@ -6,6 +6,7 @@ count is held against the file's size, and a damaged file is one `CheckError` of
 """
 
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation, Verdict, to_json
+from fixturegen.elf.loaded import addresses
 from fixturegen.elf.reading import read
 from fixturegen.elf.rule import binding, bindings
 
@@ -14,6 +15,7 @@ __all__ = [
     "ElfFacts",
     "Relocation",
     "Verdict",
+    "addresses",
     "binding",
     "bindings",
     "read",

@@ -12,6 +12,7 @@ from fixturegen import files, machine, record, render, units
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.ahead import TEMPLATE, environment
+from fixturegen.report.attached import Attached, shown
 from fixturegen.report.view import View, label, plural
 from fixturegen.summary import ClaimResult, Summary
 
@@ -43,12 +44,14 @@ def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
 
 
 def render_report(
-    project: Project, fixture: Fixture, context: Mapping[str, Any], summary: Summary
+    project: Project, fixture: Fixture, stored: record.Stored, summary: Summary
 ) -> str:
     """Return the text of a run; raises errors.SpecError if the report template is wrong."""
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
     created = environment(project, fixture.name)
+    context = stored.context
     created.globals.update(View(summary, context).functions())
+    created.globals.update(Attached(summary, context, stored.folder).functions())
     created.globals["run"] = run_values(fixture, context, summary)
     shown = next(
         (project.shown(f / TEMPLATE) for f in folders if (f / TEMPLATE).is_file()), TEMPLATE
@@ -95,6 +98,7 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
         "claims": [_claim(result, summary, context) for result in summary.claims()],
         "disturbances": [units.escape(words, 300) for words in context["disturbances"]],
         "notes": _notes(context, summary),
+        "perf": shown(context.get("perf", {})),
         "storage": {
             where: units.escape(words, 160) for where, words in context.get("storage", {}).items()
         },
@@ -178,4 +182,4 @@ def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
 
 def stored_text(project: Project, fixture: Fixture, stored: record.Stored) -> str:
     """Return the text that a stored run gives."""
-    return render_report(project, fixture, stored.context, summarise(fixture, stored))
+    return render_report(project, fixture, stored, summarise(fixture, stored))

@@ -9,15 +9,17 @@ from fixturegen import files
 from fixturegen.launcher import Start
 from fixturegen.model import Case, Fixture, Mode
 from fixturegen.printed import Columns
-from fixturegen.runner import prepare, watch
-from fixturegen.spec.conditions import STRACE
+from fixturegen.runner import perf, prepare, profiling, watch
+from fixturegen.spec.conditions import PERF_RECORD, PERFS, STRACE
 
 
 class Around:
     """What is done before and after the processes of one run that are started alone."""
 
-    def __init__(self, fixture: Fixture, paths: Mapping[str, Path], folder: Path) -> None:
-        """`paths` are those that arguments may name; `folder` is the processes' own."""
+    def __init__(
+        self, fixture: Fixture, paths: Mapping[str, Path], folder: Path, run: Path
+    ) -> None:
+        """`paths` are those that arguments may name; `folder` is the processes' own, `run` ours."""
         self._modes: dict[Case, Mode] = {
             case: program.mode(case.mode)
             for program in fixture.programs
@@ -25,7 +27,9 @@ class Around:
         }
         self._paths = paths
         self._folder = folder
-        self._table = folder.parent / "wrapped" / "strace-count"
+        self._run = run
+        self._kernels = {program.name: program.kernel for program in fixture.programs}
+        self._wrapped = folder.parent / "wrapped"
         self._before: Columns = {}
 
     def alone(self, case: Case) -> bool:
@@ -34,10 +38,15 @@ class Around:
 
     def way(self, case: Case, start: Start) -> Start:
         """Return how the case is started: under its wrapper, if it has one."""
-        if self._modes[case].wrapper != STRACE:
+        wrapper = self._modes[case].wrapper
+        if not wrapper:
             return start
-        files.make_folder(self._table.parent)
-        return watch.counted(start, self._table)
+        files.make_folder(self._wrapped)
+        output = self._wrapped / wrapper
+        files.remove(output)  # of a run that was killed
+        if wrapper in PERFS:
+            return perf.wrapped(start, wrapper, output)
+        return watch.counted(start, output)
 
     def before(self, case: Case) -> Columns:
         """Prepare, then look; return the columns of the preparation.
@@ -55,4 +64,15 @@ class Around:
         """Look again; return the columns of what was watched and counted."""
         mode = self._modes[case]
         found = watch.joined(self._before, watch.look(mode.watch))
-        return {**found, **(watch.read_counts(self._table) if mode.wrapper == STRACE else {})}
+        return {**found, **self._wrapper_left(case, mode.wrapper)}
+
+    def _wrapper_left(self, case: Case, wrapper: str) -> Columns:
+        """Return the columns of what the wrapper wrote, and remove it."""
+        output = self._wrapped / wrapper
+        if wrapper == STRACE:
+            return watch.read_counts(output)
+        if wrapper == PERF_RECORD:
+            binary = self._paths[case.path.rpartition(".")[0]]
+            subject = profiling.subject(case, binary, self._kernels[case.program])
+            return profiling.read_samples(output, subject, self._run)
+        return perf.read_counts(output) if wrapper else {}

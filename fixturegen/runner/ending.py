@@ -30,6 +30,11 @@ class Ended(Struct, frozen=True):
     summary: Summary
 
     @property
+    def stored(self) -> record.Stored:
+        """The run as it lies on disk, wherever it is on its way."""
+        return record.Stored(self.folder, self.context)
+
+    @property
     def lacking(self) -> list[str]:
         """Why it must not become the fixture's text; empty for a complete run."""
         return list(self.context["lacking"])

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fixturegen import __version__, build, errors, files, launcher, machine, record
 from fixturegen.model import Fixture, Sample, path_part
 from fixturegen.project import Project
+from fixturegen.runner import profiling
 from fixturegen.runner.around import Around
 from fixturegen.runner.ending import Ended, lacking
 from fixturegen.runner.execute import Execution, launcher_binary, starts
@@ -192,7 +193,7 @@ class Session:
         made, context["files"] = make_files(self.fixture, cwd.parent / "files")
         paths = {**self.built.paths, **made}
         ways = starts(self.fixture, cases, paths, self._cpus, cwd)
-        around = Around(self.fixture, paths, cwd)
+        around = Around(self.fixture, paths, cwd, self.folder)
         execution = Execution(self.fixture, self.summary, self.steps, self._failed, around)
         writer = record.Writer(self.folder)
         try:
@@ -247,6 +248,7 @@ class Session:
         self._note(context)
         context["lacking"] = lacking(context, self.summary)
         context["walls_ns"] = self.summary.walls_ns()
+        context |= profiling.finished(self.fixture, self.folder)
         writer.finish(context)
         return Ended(self.folder, context, self.summary)
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from fixturegen.languages import package
 from fixturegen.machine import storage
 from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program
-from fixturegen.runner import prepare, watch
-from fixturegen.spec.conditions import DROP, EVICT, STRACE, words
+from fixturegen.runner import perf, prepare, watch
+from fixturegen.spec.conditions import DROP, EVICT, PERFS, STRACE, words
 
 SUDO = 'sudo env "PATH=$PATH" '  # sudo's own PATH has no virtual environment
 
@@ -29,6 +29,7 @@ class Place(Struct, frozen=True):
     build: Path
     root: bool = False
     count_refusal: Callable[[], str] = watch.refusal
+    perf_trial: Callable[[], perf.Trial] = perf.trial
 
 
 def here(allowed: Collection[str], again: str, build: Path) -> Place:
@@ -63,6 +64,9 @@ def _reason(
             return f"there is no {arg} on this machine"
     if mode.wrapper == STRACE and place.count_refusal():
         return place.count_refusal()
+    if mode.wrapper in PERFS and (refusal := place.perf_trial().refusals[mode.wrapper]):
+        root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again}"
+        return f"{refusal}{root}"
     if any(words(step)[0] == EVICT for step in mode.prepare):
         kind = storage.of(place.build).get("type", "")
         if kind in storage.IN_MEMORY:

@@ -17,9 +17,29 @@ PREPARATIONS = {EVICT: (1, 1), DROP: (0, 0), WARM: (0, 100)}
 WATCHES = {"meminfo": ("buffers", "cached", "reclaimable")}
 STRACE = "strace-count"
 SYSCALLS = "syscalls"  # its columns are the names of system calls, and `total`
+PERF_STAT, PERF_CPU, PERF_RECORD = "perf-stat", "perf-stat-cpu", "perf-record"
+PERFS = (PERF_STAT, PERF_CPU, PERF_RECORD)
+# What `perf stat` is asked to count, by the names of the columns, and how perf calls it.
+EVENTS = {
+    "task_clock": "task-clock",
+    "page_faults": "page-faults",
+    "context_switches": "context-switches",
+    "cpu_migrations": "cpu-migrations",
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "cache_misses": "cache-misses",
+    "branch_misses": "branch-misses",
+}
+COUNTED, RUNNING = "counted", "running"
+PROFILE, PROFILE_COLUMNS = "profile", ("samples", "lost", "thread")
+FUNCTIONS = ("own", "total")  # their columns are the names of the program's functions
 EVICTED = "evict"
 EVICTED_COLUMNS = ("bytes", "resident")
-TAKEN = ("params", "process", EVICTED, SYSCALLS, *WATCHES)  # no names for lines
+TAKEN = (  # no names for lines
+    *("params", "process", EVICTED, SYSCALLS, COUNTED, RUNNING, PROFILE),
+    *FUNCTIONS,
+    *WATCHES,
+)
 ALLOWED = re.compile(r"drop-caches|tune:[a-z_]+(,[a-z_]+)*")
 
 
@@ -72,14 +92,25 @@ def column_names(
 ) -> Mapping[str, Literal["vector", "scalar"]]:
     """Return the columns that every one of `modes` gives beside its program's lines.
 
-    cited: what the expression names; any system call may be.
+    cited: what the expression names; any system call and any function may be.
     """
     found: dict[str, Literal["vector", "scalar"]] = {}
     for place, mode in enumerate(modes):
         own = {f"{watch}.{column}" for watch in mode.watch for column in WATCHES[watch]}
         if any(words(step)[0] == EVICT for step in mode.prepare):
             own |= {f"{EVICTED}.{column}" for column in EVICTED_COLUMNS}
-        if mode.wrapper == STRACE:
-            own |= {name for name in cited if name.startswith(f"{SYSCALLS}.")}
+        own |= _wrapped_columns(mode.wrapper, cited)
         found = dict.fromkeys(own if not place else own & found.keys(), "vector")
     return found
+
+
+def _wrapped_columns(wrapper: str, cited: Collection[str]) -> set[str]:
+    """Return the columns that a wrapper gives."""
+    if wrapper == STRACE:
+        return {name for name in cited if name.startswith(f"{SYSCALLS}.")}
+    if wrapper in (PERF_STAT, PERF_CPU):
+        return {f"{line}.{event}" for line in (COUNTED, RUNNING) for event in EVENTS}
+    if wrapper == PERF_RECORD:
+        named = {name for name in cited if name.partition(".")[0] in FUNCTIONS}
+        return named | {f"{PROFILE}.{column}" for column in PROFILE_COLUMNS}
+    return set()

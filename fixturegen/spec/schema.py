@@ -104,10 +104,15 @@ class ModeTable(Struct, forbid_unknown_fields=True):
         ),
     ] = []
     wrapper: Annotated[
-        Literal["", "strace-count"],
+        Literal["", "strace-count", "perf-stat", "perf-stat-cpu", "perf-record"],
         Meta(
             description="`strace-count`: started under strace, which counts its system calls: "
-            "columns `syscalls.NAME` and `syscalls.total`"
+            "columns `syscalls.NAME` and `syscalls.total`; `perf-stat`: under perf, which counts "
+            "the events of the process; `perf-stat-cpu`: all that runs on the last of its CPUs: "
+            "columns `counted.EVENT`, and `running.EVENT`, percent of the time in which it "
+            "counted; `perf-record`: under perf, which samples its stacks: columns "
+            "`profile.samples`, `.lost`, `.thread` (of the thread with most of `kernel`), and of "
+            "that thread `own.FUNCTION`, `total.FUNCTION`"
         ),
     ] = ""
 

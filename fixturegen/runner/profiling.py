@@ -1,0 +1,170 @@
+"""What one process under `perf record` left: its samples as columns, stacks and an excerpt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from fixturegen import elf, flamegraph, process, profile, record
+from fixturegen.model import Case, Fixture
+from fixturegen.printed import Columns
+from fixturegen.runner import perf
+from fixturegen.spec.conditions import PERF_RECORD, PERFS, PROFILE
+
+FLAT = 10  # functions of the flat profile that are kept
+FOLDED, FACTS, PICTURE = ".folded", ".profile.json", ".svg"
+_FIELDS = "comm,tid,event,ip,sym,symoff,dso"
+
+
+class Subject(Struct, frozen=True):
+    """What was profiled: its binary, and the function whose thread is looked at."""
+
+    name: str
+    binary: Path
+    function: str
+
+
+def subject(case: Case, binary: Path, function: str) -> Subject:
+    """Return the subject of a case; its name is that of its files: `book-c-profiled-flat`."""
+    return Subject(case.path.replace(".", "-"), binary, function)
+
+
+def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
+    """Return the columns of the last process, leave its files in `folder`, and remove the data.
+
+    {} if perf left nothing that can be read. The files of one case are those of its last process.
+    """
+    if not data.is_file():
+        return {}
+    try:
+        done = _perf("script", data, "--no-inline", "--show-lost-events", "-F", _FIELDS)
+        recording = profile.read_script(done.stdout)
+        if done.code != 0:
+            return {}
+        return _keep(recording, data, of, folder)
+    finally:
+        data.unlink()
+
+
+def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -> Columns:
+    places = _inlined(recording, of.binary)
+    thread = profile.chosen_thread(recording, of.function)
+    stacks = [
+        (taken, profile.expanded(taken, str(of.binary), places)) for taken in recording.samples
+    ]
+    chosen = [(taken, names) for taken, names in stacks if taken.thread == thread]
+    text = profile.fold([(taken.comm, names) for taken, names in stacks])
+    record.attach(folder, of.name + FOLDED, text)
+    facts = _facts(recording, [taken for taken, _ in chosen], data, of)
+    record.attach(folder, of.name + FACTS, json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    own = _functions(recording, of.binary) | {n for names in places.values() for n in names}
+    return {
+        PROFILE: {
+            "samples": [len(recording.samples)],
+            "lost": [recording.lost],
+            "thread": [len(chosen)],
+        },
+        **profile.counted([names for _, names in chosen], own.__contains__),
+    }
+
+
+def _functions(recording: profile.Recording, binary: Path) -> set[str]:
+    return {
+        frame.name
+        for taken in recording.samples
+        for frame in taken.frames
+        if frame.where == str(binary)
+    }
+
+
+def _facts(
+    recording: profile.Recording, chosen: Sequence[profile.Taken], data: Path, of: Subject
+) -> dict[str, Any]:
+    """Return what a report shows of a profile, as plain values without any path."""
+    own = [
+        taken.frames[0].name
+        for taken in chosen
+        if taken.frames and taken.frames[0].where == str(of.binary)
+    ]
+    hottest = max(sorted(set(own)), key=own.count, default="")
+    lines, reason = _annotated(data, hottest)
+    return {
+        "event": recording.event,
+        "frequency": perf.FREQUENCY,
+        "samples": len(recording.samples),
+        "lost": recording.lost,
+        "thread": len(chosen),
+        "flat": profile.flat(chosen, FLAT),
+        "hottest": hottest,
+        "annotated": lines,
+        "unannotated": reason,
+    }
+
+
+def _annotated(data: Path, function: str) -> tuple[list[dict[str, str]], str]:
+    """Return the excerpt of the hottest function, and "" or why there is none."""
+    if not function:
+        return [], "no sample is in a function of the program"
+    done = _perf("annotate", data, "--stdio", "--stdio-color", "never", "-s", function)
+    lines = profile.excerpt(done.stdout) if done.code == 0 else []
+    said = (done.stderr.strip().splitlines() or ["perf annotate shows no instruction"])[0]
+    return lines, "" if lines else said
+
+
+def _inlined(recording: profile.Recording, binary: Path) -> dict[int, list[str]]:
+    """Return the functions at each address of the binary, the innermost first.
+
+    {} where addr2line is missing: then a stack shows only what the linker calls a function.
+    """
+    virtual = elf.addresses(binary, profile.own_addresses(recording, str(binary)))
+    if not virtual:
+        return {}
+    wanted = sorted({*virtual.values()})
+    argv = ["addr2line", "-aifpC", "-e", str(binary), *(f"{address:#x}" for address in wanted)]
+    done = process.run(argv, timeout_s=60)
+    places = profile.read_places(done.stdout, wanted) if done.code == 0 else {}
+    return {address: places.get(there, []) for address, there in virtual.items()}
+
+
+def _perf(command: str, data: Path, *words: str) -> process.Finished:
+    argv = [process.find("perf") or "perf", command, "-i", str(data), *words]
+    return process.run(argv, extra=perf.SETTINGS, timeout_s=120)
+
+
+def names(fixture: Fixture) -> list[str]:
+    """Return the names, without their endings, of the files that a fixture's profiles leave."""
+    return [
+        subject(case, Path(), "").name
+        for program in fixture.programs
+        for case in program.cases()
+        if program.mode(case.mode).wrapper == PERF_RECORD
+    ]
+
+
+def finished(fixture: Fixture, folder: Path) -> dict[str, Any]:
+    """Draw what was folded; return what the context says of perf and of the files in `folder`.
+
+    {} for a fixture that starts nothing under perf.
+    """
+    modes = [mode for program in fixture.programs for mode in program.modes]
+    if not any(mode.wrapper in PERFS for mode in modes):
+        return {}
+    stems = names(fixture)
+    pictures = {stem: _draw(stem, folder) for stem in stems if (folder / (stem + FOLDED)).is_file()}
+    kept = [stem + ending for stem in stems for ending in (FACTS, FOLDED, PICTURE)]
+    return {
+        "perf": {**perf.facts(perf.trial()), "pictures": pictures},
+        "attachments": record.digests(folder, kept),
+    }
+
+
+def _draw(stem: str, folder: Path) -> str:
+    """Draw a flame graph beside folded stacks; return "" or why there is none."""
+    picture, reason = flamegraph.draw(folder / (stem + FOLDED), stem)
+    if picture:
+        record.attach(folder, stem + PICTURE, picture)
+    return reason

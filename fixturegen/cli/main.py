@@ -114,8 +114,8 @@ def status() -> int:
 def _leave(code: int) -> NoReturn:
     """Exit at once: taking the interpreter apart would need a tenth of a short command's time."""
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed from the start, 2>&-
+            stream.flush()
     except (OSError, ValueError):
         sys.exit(code)  # the interpreter says what could not be written
     os._exit(code)

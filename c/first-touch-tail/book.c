@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     job.locks = has(mode, "mlockall");
     job.locked = job.locks && lock_memory();
     uint64_t begin = now_ns(), interrupts = count_interrupts(job.strategy.cpu);
-    run_threads(&job, strategy, feed);
+    run_threads(&job, feed, strategy);
     print_interrupts(&job, interrupts, begin);
     print_clock();
     print_counts(&job);

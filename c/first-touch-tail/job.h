@@ -66,7 +66,8 @@ static inline void prepare(struct job *job, size_t messages, uint64_t seed)
     choose_cpus(job);
 }
 
-// Starts a thread; if locked memory is in its way, without locked memory.
+// Starts a thread; if locked memory is in its way, without locked memory. (The strategy comes
+// last: until it runs, nobody else has its part.)
 static inline pthread_t start_thread(struct job *job, void *(*body)(void *))
 {
     pthread_t thread;

@@ -13,6 +13,9 @@ static inline uint64_t take_number(char *text, const char *key, uint64_t otherwi
                                    const char *usage)
 {
     char *word = text, *end;
+    if (*text == '\0') {
+        used_wrongly(usage, text, "unknown word"); // what is left may be empty, what came may not
+    }
     while (*word != '\0' && strncmp(word, key, strlen(key)) != 0) {
         word += strcspn(word, ",");
         word += *word == ',';

@@ -135,7 +135,7 @@ fn main() {
     job.locked = has(mode, "mlockall").then(|| lock_memory(&mut output));
     let (cpu, begin) = (own(&job.strategy).cpu, now_ns());
     let interrupts = count_interrupts(cpu as i32);
-    job.locked = run_threads(&job, [strategy, feed], &mut output);
+    job.locked = run_threads(&job, [feed, strategy], &mut output);
     print_interrupts(cpu, interrupts, begin, &mut output);
     print_clock(&mut output);
     let (sent, received) = (own(&job.feed), own(&job.strategy));

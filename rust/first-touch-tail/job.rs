@@ -108,7 +108,8 @@ pub fn prepare(messages: usize, seed: u64, output: &mut Output) -> Job {
     job
 }
 
-// Starts a thread; if locked memory is in its way, without locked memory.
+// Starts a thread; if locked memory is in its way, without locked memory. (The strategy comes
+// last: until it runs, nobody else has its part.)
 fn start_thread<'scope, 'job>(
     scope: &'scope Scope<'scope, 'job>,
     job: &'job Job,

@@ -64,7 +64,7 @@ cp -r "$disk" "$project"
 """
 
 
-@pytest.mark.parametrize("room", [0, 24, 100])
+@pytest.mark.parametrize("room", [0, 100])
 def test_full_disk_is_said_and_the_run_goes_on_when_there_is_room(
     tiny: Callable[..., Tiny], tmp_path: Path, room: int
 ) -> None:
@@ -81,8 +81,7 @@ def test_full_disk_is_said_and_the_run_goes_on_when_there_is_room(
         assert "there is no interrupted run to resume" in said
         return
     kept = re.search(r"(\d+) of 600 samples are kept; fixturegen run tiny --resume", said)
-    if room == 100:
-        assert kept and int(kept[1]) > 50
+    assert kept and int(kept[1]) > 50
     assert "all agree" in said
     project.assert_complete(*project.finished())
     assert "run        now," in project.text.read_text()
@@ -286,7 +285,7 @@ def test_full_device_behind_the_output_ends_with_its_own_code(tiny: Callable[...
     assert "run        now," in project.text.read_text(), "only the words were lost"
 
 
-@pytest.mark.parametrize("closed", ["2>/dev/full", "2>&-", ">&- 2>&-", "0<&-"])
+@pytest.mark.parametrize("closed", ["2>/dev/full", "0<&- >&- 2>&-"])
 def test_run_needs_nobody_who_listens(tiny: Callable[..., Tiny], closed: str) -> None:
     project = tiny()
     assert project("build").code == 0

@@ -85,7 +85,8 @@ def read_places(text: str, addresses: Sequence[int]) -> dict[int, list[str]]:
         address = int(begins[1], 16) if begins else address
         place = _PLACE.match(line)
         if place and address in found and place[1] != "??":
-            found[address].append(_ARGUMENTS.sub("", _HASH.sub("", place[1])))
+            name = _HASH.sub("", place[1])
+            found[address].append(name if name.startswith("<") else _ARGUMENTS.sub("", name))
     return found
 
 
@@ -106,7 +107,7 @@ def expanded(sample: Taken, binary: str, inlined: Mapping[int, Sequence[str]]) -
     for place, frame in enumerate(sample.frames):
         within = inlined.get(frame.address - (place > 0), ()) if frame.where == binary else ()
         # Of Rust, addr2line gives the innermost the name of the whole: its own is not known then.
-        unnamed = len(within) > 1 and within[0] == frame.name
+        unnamed = len(within) > 1 and short(within[0]) == short(frame.name)
         names += within[unnamed:-1]
         names.append(frame.name if frame.name != UNKNOWN else f"[{_file(frame.where)}]")
     return names[::-1]
@@ -120,6 +121,12 @@ def fold(stacks: Sequence[tuple[str, Sequence[str]]]) -> str:
     """Return the lines of folded stacks: `comm;outermost;...;innermost count`, sorted."""
     lines = (";".join(name.replace(";", ":") for name in (comm, *names)) for comm, names in stacks)
     return "".join(f"{stack} {count}\n" for stack, count in sorted(Counter(lines).items()))
+
+
+def biggest(stacks: Sequence[Sequence[str]], length: int) -> list[dict[str, Any]]:
+    """Return the stacks with the most samples, the outermost frame first."""
+    found = sorted(Counter(map(tuple, stacks)).items(), key=lambda item: (-item[1], item[0]))
+    return [{"samples": count, "frames": list(names)} for names, count in found[:length]]
 
 
 def chosen_thread(recording: Recording, function: str) -> int:

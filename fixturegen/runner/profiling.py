@@ -15,7 +15,7 @@ from fixturegen.printed import Columns
 from fixturegen.runner import perf
 from fixturegen.spec.conditions import PERF_RECORD, PERFS, PROFILE
 
-FLAT = 10  # functions of the flat profile that are kept
+FLAT, STACKS = 10, 5  # functions of the flat profile, and whole stacks, that a report shows
 FOLDED, FACTS, PICTURE = ".folded", ".profile.json", ".svg"
 _FIELDS = "comm,tid,event,ip,sym,symoff,dso"
 
@@ -60,6 +60,7 @@ def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -
     text = profile.fold([(taken.comm, names) for taken, names in stacks])
     record.attach(folder, of.name + FOLDED, text)
     facts = _facts(recording, [taken for taken, _ in chosen], data, of)
+    facts["stacks"] = profile.biggest([names for _, names in chosen], STACKS)
     record.attach(folder, of.name + FACTS, json.dumps(facts, indent=1, sort_keys=True) + "\n")
     own = _functions(recording, of.binary) | {n for names in places.values() for n in names}
     return {

@@ -15,7 +15,7 @@ enum {
     WARMUP = 100000, // messages
     BURST = 20, // messages of a burst, in the mean
     GAP_NS = 90000, // from burst to burst, in the mean
-    SPACING_NS = 200, // from message to message of a burst
+    SPACING_NS = 150, // from message to message of a burst
     STEP = 140, // levels that the price moves from burst to burst, at most
     AROUND = 16, // levels around it that the messages of a burst are spread over
     BOTTOM = STEP + AROUND, // the price stays between these

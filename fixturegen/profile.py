@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 # `book 25360 cpu-clock:uhppp: `: the name may have spaces, the event its modifiers.
-_HEAD = re.compile(r"(?P<comm>\S.*?)\s+(?P<tid>\d+)\s+(?P<event>[^\s].*?):\s*$")
+_HEAD = re.compile(r"(?P<comm>\S.*)\s+(?P<tid>\d+)\s+(?P<event>\S+):\s*$")
 _LOST = re.compile(r".*PERF_RECORD_LOST(?:_SAMPLES)? lost (\d+)$")
 _FRAME = re.compile(r"\s+([0-9a-f]+) (.+?) \((/.*|\[.*\]|[^()]*)\)$")
 _OFFSET = re.compile(r"\+0x[0-9a-f]+$")

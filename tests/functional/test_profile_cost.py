@@ -1,0 +1,269 @@
+"""The fixture profile-cost: on this machine's perf, and with perf absent, refused, and better.
+
+Its programs are real and short; the perfs that this machine does not have are small scripts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import laid
+import pytest
+
+from fixturegen.runner import perf
+from fixturegen.spec.conditions import PERF_CPU, PERF_RECORD, PERF_STAT
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests" / "programs" / "perf"
+NAME = "profile-cost"
+SHORT = ("messages=60000", "warmup=20000", "flat_messages=400000")
+# What gcc, the launcher's compiler and this tool start by name.
+TOOLS = ("gcc", "cc", "as", "ld", "collect2", "objdump", "addr2line", "sh", "musl-gcc")
+PARTS = ("true", "cat", "sed", "dirname")  # what the stand-ins for perf start
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project with this fixture alone, built once for all tests here."""
+    root = tmp_path_factory.mktemp("project")
+    for folder in (NAME, "_lib"):
+        shutil.copytree(ROOT / "templates" / folder, root / "templates" / folder)
+    yield root
+
+
+def tools(folder: Path, stand_in: str = "") -> str:
+    """Return a PATH with the tools that a run needs, and a stand-in for perf or none."""
+    folder.mkdir()
+    for tool in (*TOOLS, *PARTS):
+        found = shutil.which(tool)
+        if found:
+            (folder / tool).symlink_to(found)
+    if stand_in:
+        shutil.copy(PROGRAMS / stand_in, folder / "perf")
+        for text in PROGRAMS.glob("*.txt"):
+            shutil.copy(text, folder)
+    return str(folder)
+
+
+def run(project: Path, label: str, path: str = "", *more: str) -> laid.Done:
+    sets = [word for value in SHORT for word in ("--set", value)]
+    words = ["run", NAME, "--rounds", "1", "--label", label, *sets, *(more or ("--language", "c"))]
+    return laid.run(project, *words, extra={"PATH": path} if path else None, timeout_s=300)
+
+
+def folder_of(project: Path, label: str) -> Path:
+    return project / "fixtures" / NAME / label
+
+
+def text_of(project: Path, label: str) -> str:
+    return (folder_of(project, label) / "report.txt").read_text()
+
+
+def samples_of(project: Path, label: str) -> dict[str, dict[str, Any]]:
+    with gzip.open(folder_of(project, label) / "samples.jsonl.gz") as stream:
+        samples = [json.loads(line) for line in stream]
+    return {sample["case"]: sample for sample in samples}
+
+
+def test_without_perf_each_row_says_so_and_the_rest_is_there(project: Path, tmp_path: Path) -> None:
+    done = run(project, "absent", tools(tmp_path / "bin"))
+    assert done.code == 0, done.said
+    text = text_of(project, "absent")
+    assert "5 cases not measured: perf is not on PATH (Debian: linux-perf" in text
+    assert "C, under perf record: not measured: perf is not on PATH" in text
+    assert "C process: not measured" in text and "C CPU: not measured" in text
+    assert "perf: none" in text
+    assert set(samples_of(project, "absent")) == {
+        "book.c.default.alone",
+        "book.c.profiled.alone",
+        "book.c.profiled.flat",
+    }
+    assert "failed samples" not in done.said
+
+
+def test_a_refused_perf_names_the_setting(project: Path, tmp_path: Path) -> None:
+    done = run(project, "refused", tools(tmp_path / "bin", "refused"))
+    assert done.code == 0, done.said
+    text = " ".join(text_of(project, "refused").split())
+    assert "C, under perf stat: not measured: perf is refused here: kernel.perf_event_para" in text
+    assert "and 2 or less is needed, or root" in text
+    assert "and 0 or less is needed, or root" in text
+    assert len(samples_of(project, "refused")) == 3
+
+
+def test_the_wrapper_script_of_another_kernel_is_quoted(project: Path, tmp_path: Path) -> None:
+    done = run(project, "kernel", tools(tmp_path / "bin", "other_kernel"))
+    assert done.code == 0, done.said
+    assert "WARNING: perf not found for kernel 6.8.0-31" in text_of(project, "kernel")
+
+
+def test_hardware_counters_are_divided_by_messages(project: Path, tmp_path: Path) -> None:
+    done = run(project, "hardware", tools(tmp_path / "bin", "hardware"))
+    assert done.code == 0, done.said
+    text = text_of(project, "hardware")
+    table = text[text.index("Counters, divided") : text.index("Where the samples are")]
+    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines() if line.strip()}
+    assert rows["cycles"] == ["4000000000", "10000.0000"] * 2
+    assert rows["instructions"] == ["10000000000", "25000.0000"] * 2
+    assert rows["cache-misses"] == ["400000", "1.0000"] * 2
+    assert rows["task-clock,"][1:3] == ["1052", "2630.8"]
+    assert "counted 62% of the time" in text and "not available" not in text
+    assert "perf version 6.9.12" in text
+
+
+def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path, tmp_path: Path) -> None:
+    done = run(project, "recorded", tools(tmp_path / "bin", "hardware"))
+    assert done.code == 0, done.said
+    lines = samples_of(project, "recorded")["book.c.profiled.flat_perf_record"]["lines"]
+    assert lines["profile"] == {"samples": [11], "lost": [7], "thread": [9]}
+    assert lines["own"] == {"strategy": [3], "think": [6]}
+    text = text_of(project, "recorded")
+    assert "66.67%          6  book-c-profiled  think" in text
+    assert "9 samples of cycles" in text and "C, flat: think" in text
+    assert " 66.67  4647: imul %rcx,%rdx" in text
+    folded = folder_of(project, "recorded") / "book-c-profiled-flat_perf_record.folded"
+    assert folded.read_text() == (
+        "book;__libc_start_call_main;main 1\n"
+        "book;feed;exc_page_fault 1\n"
+        "book;start_thread;strategy 3\n"
+        "book;start_thread;think 6\n"
+    )
+
+
+def test_the_perf_of_this_machine(project: Path) -> None:
+    if shutil.which("perf") is None:
+        pytest.skip("needs perf; stand-ins above")
+    perf.trial.cache_clear()
+    refusals = perf.trial().refusals
+    if refusals[PERF_STAT] or refusals[PERF_RECORD]:
+        pytest.skip(f"needs a perf that is allowed: {refusals}; stand-ins above")
+    done = run(project, "here")
+    assert done.code == 0, done.said
+    samples = samples_of(project, "here")
+    assert len(samples) == 8 - bool(refusals[PERF_CPU])
+    for mode in ("alone", "perf_stat", "perf_record"):
+        lines = samples[f"book.c.profiled.{mode}"]["lines"]
+        assert lines["measured"]["messages"] == [40000]
+        assert sum(lines["latency"]["count"]) == 40000
+        assert lines["book"] == samples["book.c.default.alone"]["lines"]["book"]
+    stat = samples["book.c.profiled.flat_perf_stat"]["lines"]["counted"]
+    assert (
+        stat["page_faults"][0]
+        >= samples["book.c.profiled.flat_perf_stat"]["lines"]["faults"]["measured"][0]
+    )
+    profiled = samples["book.c.profiled.flat_perf_record"]["lines"]
+    assert 0 < profiled["profile"]["thread"][0] <= profiled["profile"]["samples"][0]
+    assert profiled["total"]["think"][0] > 0
+    _whole(project, "here")
+
+
+def _whole(project: Path, label: str) -> None:
+    """The run's folder is all that its text needs, small, and of no machine's paths."""
+    folder = folder_of(project, label)
+    context = json.loads((folder / "context.json").read_text())
+    assert not list(project.rglob("perf-record")) and not list(project.rglob("perf-stat*"))
+    for name in context["attachments"]:
+        content = (folder / name).read_text()
+        assert str(project) not in content and len(content) < 400_000
+    folded = (folder / "book-c-profiled-flat_perf_record.folded").read_text().splitlines()
+    counts = [int(line.rpartition(" ")[2]) for line in folded]
+    assert folded == sorted(folded, key=lambda line: line.rpartition(" ")[0])
+    with gzip.open(folder / "samples.jsonl.gz") as stream:
+        taken = [json.loads(line) for line in stream]
+    flat = next(s for s in taken if s["case"].endswith("flat_perf_record"))
+    assert sum(counts) == flat["lines"]["profile"]["samples"][0]
+    assert any(";think " in line for line in folded)
+
+
+def test_the_text_comes_again_without_perf_and_damage_is_found(
+    project: Path, tmp_path: Path
+) -> None:
+    path = tools(tmp_path / "bin", "hardware")
+    assert run(project, "damaged", path).code == 0
+    (tmp_path / "bin" / "perf").unlink()
+    without = {"PATH": path}
+    laid.run(project, "render", NAME)
+    assert laid.run(project, "report", NAME, "--run", "damaged", extra=without).code == 0
+    assert laid.run(project, "report", NAME, "--check", extra=without).code == 0
+    assert laid.run(project, "check", NAME, extra=without).code == 0
+    folder = folder_of(project, "damaged")
+    for name in ("book-c-profiled-perf_record.folded", "book-c-profiled-perf_record.profile.json"):
+        kept = (folder / name).read_bytes()
+        (folder / name).write_bytes(kept + b"\n")
+        done = laid.run(project, "check", NAME, extra=without)
+        assert done.code == 1 and name in done.said and "not the file that the run" in done.said
+        (folder / name).unlink()
+        done = laid.run(project, "check", NAME, extra=without)
+        assert done.code == 1 and name in done.said
+        (folder / name).write_bytes(kept)
+    assert laid.run(project, "check", NAME, extra=without).code == 0
+    (project / "fixtures" / f"{NAME}.txt").unlink()
+
+
+def test_both_languages_have_the_whole_sequence(project: Path, tmp_path: Path) -> None:
+    if shutil.which("cargo") is None or shutil.which("perf") is None:
+        pytest.skip("needs cargo and perf; C and stand-ins above")
+    perf.trial.cache_clear()
+    if any(perf.trial().refusals[wrapper] for wrapper in (PERF_STAT, PERF_RECORD)):
+        pytest.skip("needs a perf that is allowed")
+    done = run(project, "both", "", "--language", "c", "--language", "rust")
+    assert done.code == 0, done.said
+    samples = samples_of(project, "both")
+    one, other = (samples[f"book.{x}.profiled.flat_perf_record"]["lines"] for x in ("c", "rust"))
+    assert one["book"] == other["book"]
+    assert other["total"]["think"][0] > 0 and other["total"]["strategy"][0] > 0
+    text = text_of(project, "both")
+    assert "Rust, flat, the strategy thread" in text
+    assert "-C force-frame-pointers=yes -C debuginfo=line-tables-only" in text
+    assert "-g1 -fno-omit-frame-pointer" in text
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "value", "code"),
+    [
+        ("perf-stat", "counted.cycles[0]", 0),
+        ("perf-stat-cpu", "min(running.cycles)", 0),
+        ("perf-record", "own.main[0] + total.anything[0] + profile.lost[0]", 0),
+        ("perf-record", "counted.cycles[0]", 3),
+        ("perf-stat", "counted.teacups[0]", 3),
+        ("perf-stat", "own.main[0]", 3),
+        ("strace-count", "profile.samples[0]", 3),
+        ("perf-top", "counted.cycles[0]", 3),
+    ],
+)
+def test_a_wrapper_gives_its_own_columns_and_no_others(
+    tmp_path: Path, wrapper: str, value: str, code: int
+) -> None:
+    toml = laid.changed(
+        'metric.value = { value = "value.n[0]", unit = "count" }\n',
+        f'metric.value = {{ value = "value.n[0]", unit = "count" }}\n'
+        f'metric.more = {{ value = "{value}", unit = "events", optional = true }}\n'
+        f'[[program.mode]]\nname = "plain"\nwrapper = "{wrapper}"\n',
+    )
+    done = laid.run(laid.project(tmp_path, toml), "list")
+    assert done.code == code, done.said
+
+
+@pytest.mark.parametrize("name", ["counted", "running", "profile", "own", "total"])
+def test_no_line_may_be_called_like_what_perf_gives(tmp_path: Path, name: str) -> None:
+    toml = laid.changed("lines.value =", f"lines.{name} =")
+    toml = toml.replace("value.n[0]", f"{name}.n[0]")
+    done = laid.run(laid.project(tmp_path, toml), "list")
+    assert done.code == 3 and name in done.err
+
+
+def test_the_program_is_that_of_the_other_fixture() -> None:
+    for language, suffix in (("c", "c"), ("rust", "rs")):
+        own, other = (
+            (ROOT / language / fixture / f"book.{suffix}").read_text().splitlines()
+            for fixture in (NAME, "first-touch-tail")
+        )
+        build = [line for line in (*own, *other) if "gcc" in line or "cargo" in line]
+        assert [x for x in own if x not in build] == [x for x in other if x not in build]

@@ -84,6 +84,7 @@ def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any],
     """Return a sandboxed environment; `dialect` is "source" or "text" (Jinja's own delimiters)."""
     from jinja2 import FunctionLoader
 
+    from fixturegen import compiled
     from fixturegen.sandbox import Sandbox
 
     delimiters: dict[str, Any] = {}
@@ -112,6 +113,8 @@ def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any],
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        # Not of sources: what is constant in them is compiled to a literal of their language.
+        bytecode_cache=compiled.cache() if dialect == "text" else None,
         **delimiters,
     )
     created.filters["raw"] = raw

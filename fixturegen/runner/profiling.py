@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fixturegen import elf, flamegraph, process, profile, record
+from fixturegen import flamegraph, process, profile, record
 from fixturegen.model import Case, Fixture
 from fixturegen.printed import Columns
 from fixturegen.runner import perf
@@ -17,7 +17,6 @@ from fixturegen.spec.conditions import PERF_RECORD, PERFS, PROFILE
 
 FLAT, STACKS = 10, 5  # functions of the flat profile, and whole stacks, that a report shows
 FOLDED, FACTS, PICTURE = ".folded", ".profile.json", ".svg"
-_FIELDS = "comm,tid,event,ip,sym,symoff,dso"
 
 
 class Subject(Struct, frozen=True):
@@ -41,7 +40,7 @@ def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
     if not data.is_file():
         return {}
     try:
-        done = _perf("script", data, "--no-inline", "--show-lost-events", "-F", _FIELDS)
+        done = _perf(*perf.script_words(data))
         recording = profile.read_script(done.stdout)
         if done.code != 0:
             return {}
@@ -110,10 +109,10 @@ def _annotated(data: Path, function: str) -> tuple[list[dict[str, str]], str]:
     """Return the excerpt of the hottest function, and "" or why there is none."""
     if not function:
         return [], "no sample is in a function of the program"
-    done = _perf("annotate", data, "--stdio", "--stdio-color", "never", "-s", function)
+    done = _perf("annotate", "-i", str(data), "--stdio", "--stdio-color", "never", "-s", function)
     lines = profile.excerpt(done.stdout) if done.code == 0 else []
     said = (done.stderr.strip().splitlines() or ["perf annotate shows no instruction"])[0]
-    return lines, "" if lines else said
+    return lines, "" if lines else said.replace(str(data), "perf.data")
 
 
 def _inlined(recording: profile.Recording, binary: Path) -> dict[int, list[str]]:
@@ -121,6 +120,8 @@ def _inlined(recording: profile.Recording, binary: Path) -> dict[int, list[str]]
 
     {} where addr2line is missing: then a stack shows only what the linker calls a function.
     """
+    from fixturegen import elf
+
     virtual = elf.addresses(binary, profile.own_addresses(recording, str(binary)))
     if not virtual:
         return {}
@@ -131,8 +132,8 @@ def _inlined(recording: profile.Recording, binary: Path) -> dict[int, list[str]]
     return {address: places.get(there, []) for address, there in virtual.items()}
 
 
-def _perf(command: str, data: Path, *words: str) -> process.Finished:
-    argv = [process.find("perf") or "perf", command, "-i", str(data), *words]
+def _perf(*words: str) -> process.Finished:
+    argv = [process.find("perf") or "perf", *words]
     return process.run(argv, extra=perf.SETTINGS, timeout_s=120)
 
 
@@ -146,7 +147,7 @@ def names(fixture: Fixture) -> list[str]:
     ]
 
 
-def finished(fixture: Fixture, folder: Path) -> dict[str, Any]:
+def finished(fixture: Fixture, folder: Path, build: Path) -> dict[str, Any]:
     """Draw what was folded; return what the context says of perf and of the files in `folder`.
 
     {} for a fixture that starts nothing under perf.
@@ -158,7 +159,7 @@ def finished(fixture: Fixture, folder: Path) -> dict[str, Any]:
     pictures = {stem: _draw(stem, folder) for stem in stems if (folder / (stem + FOLDED)).is_file()}
     kept = [stem + ending for stem in stems for ending in (FACTS, FOLDED, PICTURE)]
     return {
-        "perf": {**perf.facts(perf.trial()), "pictures": pictures},
+        "perf": {**perf.facts(perf.trial(build)), "pictures": pictures},
         "attachments": record.digests(folder, kept),
     }
 

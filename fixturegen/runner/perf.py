@@ -11,10 +11,18 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fixturegen import process
+from fixturegen import files, process
 from fixturegen.launcher import Start
 from fixturegen.printed import Columns
-from fixturegen.spec.conditions import COUNTED, EVENTS, PERF_CPU, PERF_RECORD, PERF_STAT, RUNNING
+from fixturegen.spec.conditions import (
+    COUNTED,
+    EVENTS,
+    PERF_CPU,
+    PERF_RECORD,
+    PERF_STAT,
+    PERFS,
+    RUNNING,
+)
 
 FREQUENCY = 4000  # samples a second of each thread
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
@@ -50,6 +58,12 @@ def stat_words(output: Path | None, cpu: int | None) -> list[str]:
 def record_words(output: Path) -> list[str]:
     """Return `perf record` up to the program: no copy of the binary in the user's ~/.debug."""
     return ["record", "-q", "-B", "-N", "-F", str(FREQUENCY), "-g", "-o", str(output), "--"]
+
+
+def script_words(data: Path) -> list[str]:
+    """Return `perf script` of what was recorded, as `profile.read_script` reads it."""
+    fields = "comm,tid,event,ip,sym,symoff,dso"
+    return ["script", "-i", str(data), "--no-inline", "--show-lost-events", "-F", fields]
 
 
 def wrapped(start: Start, wrapper: str, output: Path) -> Start:
@@ -143,38 +157,60 @@ class Trial(Struct, frozen=True):
 
 
 @cache
-def trial(cpu: int = 0) -> Trial:
-    """Try once each way in which programs are started under perf; nothing of it is kept."""
+def trial(folder: Path) -> Trial:
+    """Try once each way in which programs are started under perf.
+
+    What it records goes to `folder`, and is removed.
+    """
     found = process.find("perf")
     paranoid = _paranoid()
     if found is None:
-        return Trial("", paranoid, dict.fromkeys((PERF_STAT, PERF_CPU, PERF_RECORD), ABSENT))
-    refusals, events = {}, {}
-    for wrapper, words in (
-        (PERF_STAT, stat_words(None, None)),
-        (PERF_CPU, stat_words(None, cpu)),
-        (PERF_RECORD, record_words(Path("/dev/null"))),
-    ):
-        done = process.run([found, *words, "true"], extra=SETTINGS, timeout_s=20)
-        refusals[wrapper] = _refusal(done, paranoid, wrapper)
-        if wrapper == PERF_STAT and not refusals[wrapper]:
-            counts = parse_counts(done.stderr)
-            events = {name: counts.reasons.get(name, "") for name in EVENTS}
-            if not {*counts.values} & {"task_clock", "page_faults"}:
-                refusals[wrapper] = "perf counts nothing here"
+        return Trial("", paranoid, dict.fromkeys(PERFS, ABSENT))
+    stat = _run(found, *stat_words(None, None), "true")
+    counts = parse_counts(stat.stderr)
+    refusals = {
+        PERF_STAT: _refusal(stat, paranoid, PERF_STAT),
+        PERF_CPU: _refusal(_run(found, *stat_words(None, 0), "true"), paranoid, PERF_CPU),
+        PERF_RECORD: _refusal(_recorded(found, folder), paranoid, PERF_RECORD),
+    }
+    if not refusals[PERF_STAT] and not counts.values:
+        refusals[PERF_STAT] = "perf counts nothing here"
+    events = {} if refusals[PERF_STAT] else {e: counts.reasons.get(e, "") for e in EVENTS}
     version = (process.capture([found, "--version"]) or "").strip()
     return Trial(version, paranoid, refusals, events)
+
+
+def _recorded(found: str, folder: Path) -> process.Finished:
+    """Return how recording something, and reading it back, ended."""
+    data = folder / "perf-trial"
+    files.make_folder(folder)
+    try:
+        done = _run(found, *record_words(data), "true")
+        return _run(found, *script_words(data)) if done.code == 0 else done
+    finally:
+        files.remove(data)
+
+
+def _run(found: str, *words: str) -> process.Finished:
+    return process.run([found, *words], extra=SETTINGS, timeout_s=20)
 
 
 def _refusal(done: process.Finished, paranoid: str, wrapper: str) -> str:
     if done.code == 0:
         return ""
     said = done.stderr
+    if "perf_event_mlock_kb" in said:
+        return "perf may not map its buffers here: kernel.perf_event_mlock_kb is too small"
     if re.search(r"perf_event_paranoid|Access to performance|[Pp]ermission|EACCES|EPERM", said):
-        level = "0" if wrapper == PERF_CPU else "2"
+        most = 0 if wrapper == PERF_CPU else 2
+        if re.fullmatch(r"-?\d+", paranoid) and int(paranoid) <= most:
+            return (
+                f"perf is refused here, though kernel.perf_event_paranoid is {paranoid}: by a "
+                "container's or the machine's security policy"
+            )
         return (
             f"perf is refused here: kernel.perf_event_paranoid is {paranoid}, "
-            f"and {level} or less is needed, or root"
+            f"and {most} or less is needed, or root"
         )
     lines = [line.strip() for line in said.splitlines() if line.strip(" .:") not in ("", "Error")]
     return f"perf fails here: {lines[0] if lines else f'exit code {done.code}'}"

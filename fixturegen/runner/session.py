@@ -248,7 +248,7 @@ class Session:
         self._note(context)
         context["lacking"] = lacking(context, self.summary)
         context["walls_ns"] = self.summary.walls_ns()
-        context |= profiling.finished(self.fixture, self.folder)
+        context |= profiling.finished(self.fixture, self.folder, self.project.build)
         writer.finish(context)
         return Ended(self.folder, context, self.summary)
 

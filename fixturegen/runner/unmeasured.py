@@ -29,7 +29,7 @@ class Place(Struct, frozen=True):
     build: Path
     root: bool = False
     count_refusal: Callable[[], str] = watch.refusal
-    perf_trial: Callable[[], perf.Trial] = perf.trial
+    perf_trial: Callable[[Path], perf.Trial] = perf.trial
 
 
 def here(allowed: Collection[str], again: str, build: Path) -> Place:
@@ -64,7 +64,7 @@ def _reason(
             return f"there is no {arg} on this machine"
     if mode.wrapper == STRACE and place.count_refusal():
         return place.count_refusal()
-    if mode.wrapper in PERFS and (refusal := place.perf_trial().refusals[mode.wrapper]):
+    if mode.wrapper in PERFS and (refusal := place.perf_trial(place.build).refusals[mode.wrapper]):
         root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again}"
         return f"{refusal}{root}"
     if any(words(step)[0] == EVICT for step in mode.prepare):

@@ -92,9 +92,8 @@ def test_a_refused_perf_names_the_setting(project: Path, tmp_path: Path) -> None
     done = run(project, "refused", tools(tmp_path / "bin", "refused"))
     assert done.code == 0, done.said
     text = " ".join(text_of(project, "refused").split())
-    assert "C, under perf stat: not measured: perf is refused here: kernel.perf_event_para" in text
-    assert "and 2 or less is needed, or root" in text
-    assert "and 0 or less is needed, or root" in text
+    assert "C, under perf stat: not measured: perf is refused here" in text
+    assert "kernel.perf_event_paranoid is" in text and "C CPU: not measured: perf is" in text
     assert len(samples_of(project, "refused")) == 3
 
 
@@ -137,11 +136,11 @@ def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path, tmp_path
     )
 
 
-def test_the_perf_of_this_machine(project: Path) -> None:
+def test_the_perf_of_this_machine(project: Path, tmp_path: Path) -> None:
     if shutil.which("perf") is None:
         pytest.skip("needs perf; stand-ins above")
     perf.trial.cache_clear()
-    refusals = perf.trial().refusals
+    refusals = perf.trial(tmp_path).refusals
     if refusals[PERF_STAT] or refusals[PERF_RECORD]:
         pytest.skip(f"needs a perf that is allowed: {refusals}; stand-ins above")
     done = run(project, "here")
@@ -211,7 +210,7 @@ def test_both_languages_have_the_whole_sequence(project: Path, tmp_path: Path) -
     if shutil.which("cargo") is None or shutil.which("perf") is None:
         pytest.skip("needs cargo and perf; C and stand-ins above")
     perf.trial.cache_clear()
-    if any(perf.trial().refusals[wrapper] for wrapper in (PERF_STAT, PERF_RECORD)):
+    if any(perf.trial(tmp_path).refusals[wrapper] for wrapper in (PERF_STAT, PERF_RECORD)):
         pytest.skip("needs a perf that is allowed")
     done = run(project, "both", "", "--language", "c", "--language", "rust")
     assert done.code == 0, done.said

@@ -166,49 +166,76 @@ def test_the_program_and_its_arguments_stand_behind_perfs_own(tmp_path: Path) ->
 
 def test_without_perf_every_way_says_that_it_is_missing(own_path: Path) -> None:
     assert not (own_path / "perf").exists()
-    found = perf.trial()
+    found = perf.trial(own_path)
     assert found.version == "" and found.events == {}
     for wrapper in PERFS:
         assert found.refusals[wrapper] == perf.ABSENT
 
 
-def test_a_refusal_names_the_setting_and_what_it_must_be(own_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("level", "stat", "cpu"),
+    [
+        ("4", "is 4, and 2 or less is needed, or root", "is 4, and 0 or less is needed, or root"),
+        ("2", "though kernel.perf_event_paranoid is 2", "is 2, and 0 or less is needed, or root"),
+        ("-1", "though kernel.perf_event_paranoid is -1", "security policy"),
+        (None, "is unknown, and 2 or less is needed", "is unknown, and 0 or less is needed"),
+    ],
+)
+def test_a_refusal_names_the_setting_and_what_it_must_be(
+    own_path: Path, monkeypatch: pytest.MonkeyPatch, level: str | None, stat: str, cpu: str
+) -> None:
     stand_in(own_path, "refused")
-    found = perf.trial()
+    monkeypatch.setattr(perf, "PARANOID", own_path / "paranoid")
+    if level is not None:
+        (own_path / "paranoid").write_text(f"{level}\n")
+    found = perf.trial(own_path)
     assert found.version == "perf version 6.1.187"
-    level = perf.PARANOID.read_text().strip() if perf.PARANOID.exists() else "unknown"
-    for wrapper in (PERF_STAT, PERF_RECORD):
-        assert f"kernel.perf_event_paranoid is {level}, and 2 or less" in found.refusals[wrapper]
-    assert "and 0 or less is needed" in found.refusals[PERF_CPU]
+    assert stat in found.refusals[PERF_STAT] and stat in found.refusals[PERF_RECORD]
+    assert cpu in found.refusals[PERF_CPU]
+
+
+def test_buffers_that_may_not_be_mapped_are_another_setting(own_path: Path) -> None:
+    said = "Permission error mapping pages. Consider increasing /proc/sys/.../perf_event_mlock_kb"
+    (own_path / "perf").write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 255\n")
+    (own_path / "perf").chmod(0o755)
+    assert "perf_event_mlock_kb is too small" in perf.trial(own_path).refusals[PERF_RECORD]
 
 
 def test_a_perf_that_fails_is_quoted(own_path: Path) -> None:
     stand_in(own_path, "other_kernel")
-    found = perf.trial()
+    found = perf.trial(own_path)
     assert found.refusals[PERF_STAT] == (
         "perf fails here: WARNING: perf not found for kernel 6.8.0-31"
     )
 
 
+def test_a_perf_that_cannot_read_what_it_recorded_records_nothing(own_path: Path) -> None:
+    stand_in(own_path, "hardware")
+    (own_path / "script.txt").unlink()
+    found = perf.trial(own_path)
+    assert found.refusals[PERF_STAT] == "" and "script.txt" in found.refusals[PERF_RECORD]
+
+
 def test_a_perf_with_hardware_counters_lacks_nothing(own_path: Path) -> None:
     stand_in(own_path, "hardware")
-    found = perf.trial()
+    found = perf.trial(own_path)
     assert found.version == "perf version 6.9.12"
     assert set(found.refusals.values()) == {""}
     assert found.events == dict.fromkeys(EVENTS, "")
 
 
 @pytest.mark.slow
-def test_the_perf_of_this_machine_counts_or_says_why_not() -> None:
+def test_the_perf_of_this_machine_counts_or_says_why_not(tmp_path: Path) -> None:
     if shutil.which("perf") is None:
         pytest.skip("needs perf; stand-ins above")
     perf.trial.cache_clear()
-    found = perf.trial()
+    found = perf.trial(tmp_path)
     for wrapper, words in (
         (PERF_STAT, perf.stat_words(None, None)),
         (PERF_CPU, perf.stat_words(None, 0)),
     ):
         code = os.system(f"perf {' '.join(words)} true >/dev/null 2>&1".replace(";", "';'"))
         assert (code == 0) == (found.refusals[wrapper] == "")
+    assert list(tmp_path.iterdir()) == []
     for event, reason in found.events.items():
         assert event in EVENTS and (reason == "" or "counter" in reason or "kernel" in reason)

@@ -14,8 +14,9 @@ from fixturegen.model import Build, Fixture, Program, Value
 _ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE": "true"}
 
 
-# cargo's own defaults of [profile.release]. All are named in every build: a [profile.release] in a
+# cargo's own defaults of [profile.release]. They are named in every build: a [profile.release] in a
 # .cargo/config.toml of a parent folder would change what Cargo.toml leaves open, and what it says.
+# Only codegen-units is left alone: naming it, even with its default, gives every symbol another hash.
 _RELEASE = {
     "opt-level": 3,
     "debug": False,
@@ -24,9 +25,8 @@ _RELEASE = {
     "lto": False,
     "panic": "unwind",
     "incremental": False,
-    "codegen-units": 16,
     "rpath": False,
-    "strip": "none",
+    "strip": "debuginfo",  # what cargo does where no debug information is asked for
 }
 
 

@@ -16,7 +16,7 @@ _ENVIRONMENT = {"RUSTFLAGS": "", "CARGO_TERM_COLOR": "never", "CARGO_NET_OFFLINE
 
 # cargo's own defaults of [profile.release]. They are named in every build: a [profile.release] in a
 # .cargo/config.toml of a parent folder would change what Cargo.toml leaves open, and what it says.
-# Only codegen-units is left alone: naming it, even with its default, gives every symbol another hash.
+# Only codegen-units is left alone: naming it, even its default, gives every symbol another hash.
 _RELEASE = {
     "opt-level": 3,
     "debug": False,

@@ -8,7 +8,7 @@ from pathlib import Path
 from fixturegen import process
 
 ABSENT = (
-    "no tool for flame graphs is here: pip install 'fixturegen[flame]' (pyinferno), or "
+    "no tool for flame graphs: pip install 'fixturegen[flame]' (pyinferno), or "
     "inferno-flamegraph or flamegraph.pl on PATH; the folded stacks are kept"
 )
 _TOOLS = ("inferno-flamegraph", "flamegraph.pl")

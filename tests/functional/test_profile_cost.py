@@ -55,7 +55,8 @@ def tools(folder: Path, stand_in: str = "") -> str:
 def run(project: Path, label: str, path: str = "", *more: str) -> laid.Done:
     sets = [word for value in SHORT for word in ("--set", value)]
     words = ["run", NAME, "--rounds", "1", "--label", label, *sets, *(more or ("--language", "c"))]
-    return laid.run(project, *words, extra={"PATH": path} if path else None, timeout_s=300)
+    extra = {"LC_ALL": "de_DE.UTF-8", **({"PATH": path} if path else {})}
+    return laid.run(project, *words, extra=extra, timeout_s=300)
 
 
 def folder_of(project: Path, label: str) -> Path:

@@ -211,7 +211,7 @@ class Stored(Struct, frozen=True):
 
     def check_attachments(self) -> None:
         """Raise errors.CheckError if a file beside the samples is not what was kept."""
-        for name in self.context.get("attachments", {}):
+        for name in attachments(self.context):
             read_attachment(self.folder, self.context, name)
 
     def samples(self) -> Iterator[Sample]:
@@ -249,13 +249,28 @@ def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return {name: files.sha256(folder / name) for name in names if (folder / name).is_file()}
 
 
+def attachments(context: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the digests of the files that a run kept beside its samples, by name."""
+    kept = context.get("attachments", {})
+    if not isinstance(kept, dict):
+        raise errors.CheckError(
+            f"{CONTEXT}: damaged: attachments", "restore it from version control"
+        )
+    return kept
+
+
 def read_attachment(folder: Path, context: Mapping[str, Any], name: str) -> str:
     """Return the text of an attachment; raises errors.CheckError if it is not what was kept."""
+    if Path(name).name != name:
+        raise errors.CheckError(
+            f"{folder / CONTEXT}: damaged: attachments: {name!r} is no name of a file",
+            "restore it from version control",
+        )
     try:
         content = files.read_bytes(folder / name)
     except errors.FileError as error:
         raise errors.CheckError(error.what, "restore it from version control") from error
-    if hashlib.sha256(content).hexdigest() != context.get("attachments", {}).get(name):
+    if hashlib.sha256(content).hexdigest() != attachments(context).get(name):
         raise errors.CheckError(
             f"{folder / name}: is not the file that the run kept", "restore it from version control"
         )

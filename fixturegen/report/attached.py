@@ -26,7 +26,7 @@ class Attached:
 
     def attached(self, name: str) -> bool:
         """Return whether the run has a file of this name."""
-        return name in self._context.get("attachments", {})
+        return name in record.attachments(self._context)
 
     def attachment(self, name: str) -> Any:
         """Return the values of a JSON file, the lines of any other; None if there is none.

@@ -204,6 +204,12 @@ def test_the_text_comes_again_without_perf_and_damage_is_found(
         assert done.code == 1 and name in done.said
         (folder / name).write_bytes(kept)
     assert laid.run(project, "check", NAME, extra=without).code == 0
+    context = json.loads((folder / "context.json").read_text())
+    for wrong in ([], {"../../../outside": "0"}, {"": "0"}, {"context.json": 3}):
+        (folder / "context.json").write_text(json.dumps({**context, "attachments": wrong}))
+        done = laid.run(project, "check", NAME, extra=without)
+        assert done.code == 1 and "restore it from version control" in done.said, wrong
+    (folder / "context.json").write_text(json.dumps(context))
     (project / "fixtures" / f"{NAME}.txt").unlink()
 
 

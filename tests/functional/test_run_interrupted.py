@@ -171,7 +171,7 @@ def test_interrupted_while_building_it_begins_no_further_compilation(
         f'[[program.build]]\nname = "b{i}"\nc.cflags = ["-DB={i}"]\n' for i in range(9)
     )
     toml.write_text(toml.read_text() + builds)
-    slow = compiler(tmp_path, "0.3")
+    slow = compiler(tmp_path, "1.0")
     env = environment({"CC": slow})
     with ended_at_last(project.start("run", env=env, start_new_session=True)) as process:
         assert wait_until((project.root / "build" / "tiny" / "make" / "c").exists)

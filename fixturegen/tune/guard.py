@@ -27,11 +27,20 @@ _START += "sys.exit(main())"
 
 
 class Guard:
-    """Knobs that the guardian holds for this process. `notes` is what a user has to know."""
+    """Knobs that the guardian holds for this process.
 
-    def __init__(self, process: Popen[bytes]) -> None:
+    notes: what a user has to know; refused: the knobs that cannot be turned here, with the reason;
+    caches_refusal: why the page cache cannot be dropped, or "". Both are known from `holding` on.
+    """
+
+    def __init__(self, process: Popen[bytes], knobs: tuple[str, ...], caches: bool) -> None:
         self._process = process
+        self._put_back: bool | None = None
+        self.knobs = knobs
+        self.caches = caches
         self.notes: list[str] = []
+        self.refused: dict[str, str] = {}
+        self.caches_refusal = ""
 
     @property
     def pid(self) -> int:
@@ -77,12 +86,36 @@ class Guard:
             raise _KINDS.get(answer.code, errors.FileError)(answer.error, answer.hint)
         return answer
 
-    def begin(self, knobs: Sequence[str], caches: bool) -> None:
-        """Have everything journaled that `knobs` will change; nothing is turned yet."""
-        self.notes += self._ask(Request("begin", knobs=tuple(knobs), caches=caches)).notes
+    def permit(self) -> None:
+        """Tell the guardian, once and for all, what may be asked of it."""
+        self._ask(Request("permit", knobs=self.knobs, caches=self.caches))
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Hold the knobs while the block runs, then have them put back, however it ends.
+
+        Nothing is turned at first. Raises errors.LockedError (knobs are turned already),
+        errors.CheckError (a journal that cannot be trusted), errors.FileError.
+        """
+        try:
+            begun = self._ask(Request("begin"))
+            self.notes += begun.notes
+            self.refused, self.caches_refusal = begun.refused, begun.reason
+            yield
+        except BaseException as error:
+            if not self.end():
+                error.add_note("\n".join([*self.notes, RESTORE]))
+            raise
+        if not self.end():
+            raise errors.FileError("; ".join(self.notes) or "the knobs were not put back", RESTORE)
 
     def end(self) -> bool:
         """Close the pipe and wait until everything is put back; return whether all was."""
+        if self._put_back is None:
+            self._put_back = self._ended()
+        return self._put_back
+
+    def _ended(self) -> bool:
         import subprocess
 
         assert self._process.stdin is not None
@@ -114,22 +147,31 @@ def guard(knobs: Sequence[str], root: Path = Path("/"), *, caches: bool = False)
     Raises errors.UsageError (unknown knob, no root), errors.LockedError (knobs are turned
     already), errors.CheckError (a journal that cannot be trusted), errors.FileError.
     """
+    with standby(knobs, root, caches=caches) as ready, ready.holding():
+        yield ready
+
+
+@contextlib.contextmanager
+def standby(
+    knobs: Sequence[str], root: Path = Path("/"), *, caches: bool = False
+) -> Iterator[Guard]:
+    """Start the guardian, which may do so much and no more; `Guard.holding` begins.
+
+    Between the two this process may let go of root's rights (`drop_privileges`), and wait for
+    another run to end. Raises errors.UsageError (unknown knob, no root).
+    """
     if error := unknown_knob(knobs):
         raise error
     root = root.resolve()  # another name of / is /
     need_root(
         root, "run", *(f"--allow tune:{','.join(knobs)}",) if knobs else ("--allow drop-caches",)
     )
-    held = Guard(_started(root))
+    ready = Guard(_started(root), tuple(dict.fromkeys(knobs)), caches)
     try:
-        held.begin(tuple(dict.fromkeys(knobs)), caches)
-        yield held
-    except BaseException as error:
-        if not held.end():
-            error.add_note("\n".join([*held.notes, RESTORE]))
-        raise
-    if not held.end():
-        raise errors.FileError("; ".join(held.notes) or "the knobs were not put back", RESTORE)
+        ready.permit()
+        yield ready
+    finally:
+        ready.end()
 
 
 def _started(root: Path) -> Popen[bytes]:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from fixturegen import errors
-from fixturegen.tune import journal, lasting, planning, table, turning
+from fixturegen.tune import access, journal, lasting, planning, table, turning
 from fixturegen.tune.values import Plan, Turned
 
 LINE = 64 * 1024  # bytes, the longest request
@@ -38,7 +38,11 @@ IGNORED = (
 
 
 class Request(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the run asks: "begin" (once, first), "set", "reset", "read", "drop_caches"."""
+    """What the run asks, in this order.
+
+    "permit" (once: what it may ever ask for), "begin" (once: from now on the knobs are this run's),
+    then "set", "reset", "read", "drop_caches".
+    """
 
     do: str
     knob: str = ""
@@ -47,11 +51,16 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(Struct, frozen=True):
-    """What is answered: a knob's state, or an error with its exit code; at the end the notes."""
+    """What is answered: a knob's state, or an error with its exit code; at the end the notes.
+
+    To "begin": `refused`, the knobs that cannot be turned here, and `reason`, why the page cache
+    cannot be dropped.
+    """
 
     knob: str = ""
     value: str = ""
     reason: str = ""
+    refused: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     failed: bool = False
     error: str = ""
@@ -72,22 +81,35 @@ class Guardian:
 
     def serve(self) -> int:
         """Answer until the pipe closes, then put everything back; return the exit code."""
-        begin = self._next()
-        if begin is None:
-            return 0
         try:
-            if begin.do != "begin" or (error := lasting.unknown_knob(begin.knobs)):
-                raise error if begin.do == "begin" and error else _nonsense(begin)
-            self._caches = begin.caches
-            if not begin.knobs:
-                self._tell(Answer())
+            permit = self._first("permit")
+            if permit is None:
+                return 0
+            if error := lasting.unknown_knob(permit.knobs):
+                raise error
+            self._tell(Answer())
+            if self._first("begin") is None:
+                return 0
+            self._caches = permit.caches
+            if not permit.knobs:
+                self._tell(Answer(reason=self._caches_refusal()))
                 self._answer_all(None)
                 return 0
             with journal.held(self._root) as store:
-                return self._guard(store, begin.knobs)
+                return self._guard(store, permit.knobs)
         except errors.FixturegenError as error:
             self._tell(Answer(error=error.what, hint=error.hint, code=error.exit_code))
             return error.exit_code
+
+    def _first(self, do: str) -> Request | None:
+        """Return the next request, which must be this one, or None at the end of the pipe."""
+        request = self._next()
+        if request is not None and request.do != do:
+            raise _nonsense(request)
+        return request
+
+    def _caches_refusal(self) -> str:
+        return access.refusal(self._root, table.DROP_CACHES) if self._caches else ""
 
     def _guard(self, store: journal.Store, knobs: tuple[str, ...]) -> int:
         notes = lasting.refuse_if_turned(store)
@@ -95,7 +117,8 @@ class Guardian:
         store.write("run", Plan())  # nothing is turned yet, and nobody else may turn anything
         backs = []
         try:
-            self._tell(Answer(notes=tuple(notes)))
+            refused, reason = self._plan.refused, self._caches_refusal()
+            self._tell(Answer(notes=tuple(notes), refused=refused, reason=reason))
             self._answer_all(store)
         finally:
             backs = lasting.put_back(self._root, store, self._plan.only(self._turned))

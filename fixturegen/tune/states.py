@@ -16,6 +16,12 @@ def states(root: Path) -> list[KnobState]:
     return [_state(root, name) for name in table.KNOBS]
 
 
+def read_back(root: Path) -> dict[str, str]:
+    """Return the state of every knob in words, read now; an unknown one says why."""
+    tree = Tree(root)
+    return {name: table.words(tree, name) for name in table.KNOBS}
+
+
 def _state(root: Path, name: str) -> KnobState:
     tree, knob = Tree(root), table.KNOBS[name]
     aims = table.aims(tree, name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -26,6 +27,11 @@ DROP_CACHES = "proc/sys/vm/drop_caches"
 RESTORE_ORDER = ("smt", "governor", "turbo", "nmi_watchdog", "aslr", "thp")
 # SMT last: the policies of the CPUs that it takes offline could no more be written.
 APPLY_ORDER = ("governor", "turbo", "nmi_watchdog", "aslr", "thp", "smt")
+
+
+def in_order(knobs: Collection[str], *, back: bool = False) -> list[str]:
+    """Return `knobs` in the order in which they are turned, or put back."""
+    return [name for name in (RESTORE_ORDER if back else APPLY_ORDER) if name in knobs]
 
 
 class Knob(Struct, frozen=True):

@@ -50,6 +50,8 @@ class Mode(Struct, frozen=True):
     watch: tuple[str, ...] = ()
     wrapper: str = ""
     cpus: int | Literal["all"] | None = None
+    tune: tuple[str, ...] = ()
+    core: str = ""
 
     @property
     def alone(self) -> bool:

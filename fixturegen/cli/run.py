@@ -6,13 +6,14 @@ import contextlib
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from fixturegen import build, errors, files, record
+from fixturegen.cli import permission
 from fixturegen.cli.common import (
     Whole,
     language_option,
@@ -51,6 +52,9 @@ from fixturegen.project import Project
     metavar="WHAT",
     help="What may be done to the machine, by root: drop-caches; tune:KNOB,KNOB. May be repeated.",
 )
+@click.option(  # the machine and its knobs are those below DIR: what tests do, and no text comes of
+    "--sysfs", metavar="DIR", type=click.Path(exists=True, file_okay=False), hidden=True
+)
 @click.option("--plan", is_flag=True, help="Print what would run, in order, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --plan: as JSON.")
 @click.option("--resume", is_flag=True, help="Continue the run that was interrupted last.")
@@ -87,8 +91,12 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     owner = f"pid {os.getpid()}, since {_now()}" + (
         f", run {given['label']!r}" if given["label"] else ""
     )
-    with files.lock(project.build / "lock", owner, wait=given["wait"], tell=_say_waiting):
-        codes = _run_all(project, fixtures, options, given)
+    with (
+        permission.standby(options.allow, options.root) as guard,
+        files.lock(project.build / "lock", owner, wait=given["wait"], tell=_say_waiting),
+        permission.holding(guard),
+    ):
+        codes = _run_all(project, fixtures, options, {**given, "guard": guard})
     if not any(code is not None for code in codes):
         raise errors.UsageError(
             "there is no interrupted run to resume", "start one: fixturegen run"
@@ -138,26 +146,9 @@ def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
         sets=parse_sets(fixtures, given["sets"]),
         languages=given["languages"],
         cpu=given["cpu"],
-        allow=_allowed(fixtures, given["allow"]),
+        allow=permission.allowed(fixtures, given["allow"]),
+        sysfs=given["sysfs"] or "",
     )
-
-
-def _allowed(fixtures: list[Fixture], given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what may be done to the machine; raises errors.UsageError for what nobody asks for."""
-    from fixturegen.spec.conditions import ALLOWED, DROP
-
-    modes = [mode for f in fixtures for program in f.programs for mode in program.modes]
-    for what in given:
-        if not ALLOWED.fullmatch(what):
-            raise errors.UsageError(
-                f"--allow {what}: not known", f"{DROP}, or tune:KNOB,KNOB: fixturegen tune show"
-            )
-        kind = what.partition(":")[0]
-        if not any(mode.allow.partition(":")[0] == kind for mode in modes):
-            raise errors.UsageError(
-                f"--allow {what}: none of the chosen fixtures asks for it", "leave it out"
-            )
-    return tuple(dict.fromkeys(given))
 
 
 def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:
@@ -230,11 +221,9 @@ def _measure(
     built = build.make(project, fixture, params, options.chosen(fixture), click.echo)
     for reason in built.missing.values():
         click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
-    current = session.Session(project, fixture, options, built, name)
+    current = session.Session(project, fixture, options, built, name, given["guard"])
     context = current.resume() if started is None else current.begin(started)
-    for reason, count in sorted(Counter(current.unmeasured.values()).items()):
-        cases = "1 case" if count == 1 else f"{count} cases"
-        click.echo(f"{fixture.name}: {cases} not measured: {reason}", err=True)
+    _say_unmeasured(fixture, current.unmeasured)
     total = current.done + len(current.steps)
     left = TimeLeft(current.steps, ending.walls(project, fixture.name))
     with (
@@ -242,7 +231,15 @@ def _measure(
         Progress(fixture.name, total, current.done, left) as progress,
     ):
         ended = current.measure(context, progress.update, report.prepare(project, fixture))
+    later = ended.context["unmeasured"].items() - current.unmeasured.items()
+    _say_unmeasured(fixture, dict(later))
     return _conclude(project, fixture, ended, given)
+
+
+def _say_unmeasured(fixture: Fixture, reasons: Mapping[str, str]) -> None:
+    for reason, count in sorted(Counter(reasons.values()).items()):
+        cases = "1 case" if count == 1 else f"{count} cases"
+        click.echo(f"{fixture.name}: {cases} not measured: {reason}", err=True)
 
 
 def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, Any]) -> int:

@@ -13,6 +13,7 @@ from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.ahead import TEMPLATE, environment
 from fixturegen.report.attached import Attached, shown
+from fixturegen.report.tuned import rungs
 from fixturegen.report.view import View, label, plural
 from fixturegen.summary import ClaimResult, Summary
 
@@ -99,6 +100,7 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
         "disturbances": [units.escape(words, 300) for words in context["disturbances"]],
         "notes": _notes(context, summary),
         "perf": shown(context.get("perf", {})),
+        "rungs": rungs(context.get("rungs", {})),
         "storage": {
             where: units.escape(words, 160) for where, words in context.get("storage", {}).items()
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fixturegen import files
@@ -17,9 +17,17 @@ class Around:
     """What is done before and after the processes of one run that are started alone."""
 
     def __init__(
-        self, fixture: Fixture, paths: Mapping[str, Path], folder: Path, run: Path
+        self,
+        fixture: Fixture,
+        paths: Mapping[str, Path],
+        folder: Path,
+        run: Path,
+        drop: Callable[[], None],
     ) -> None:
-        """`paths` are those that arguments may name; `folder` is the processes' own, `run` ours."""
+        """`paths` are those that arguments may name; `folder` is the processes' own, `run` ours.
+
+        drop: empties the page cache.
+        """
         self._modes: dict[Case, Mode] = {
             case: program.mode(case.mode)
             for program in fixture.programs
@@ -28,6 +36,7 @@ class Around:
         self._paths = paths
         self._folder = folder
         self._run = run
+        self._drop = drop
         self._kernels = {program.name: program.kernel for program in fixture.programs}
         self._wrapped = folder.parent / "wrapped"
         self._before: Columns = {}
@@ -56,7 +65,7 @@ class Around:
         mode = self._modes[case]
         program = self._paths[case.path.rpartition(".")[0]]
         paths = {**self._paths, "self": program}
-        done = prepare.prepare(mode, program, paths, self._folder)
+        done = prepare.prepare(mode, program, paths, self._folder, self._drop)
         self._before = watch.look(mode.watch)
         return done
 

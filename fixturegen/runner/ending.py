@@ -17,6 +17,7 @@ from msgspec import Struct
 from fixturegen import errors, files, record
 from fixturegen.model import Fixture
 from fixturegen.project import Project
+from fixturegen.runner.rungs import changed
 from fixturegen.summary import Summary
 
 GIVE_UP = 3  # failed samples of a case after which the rest of it is skipped
@@ -42,10 +43,10 @@ class Ended(Struct, frozen=True):
 
 def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
     """Return why a run must not become the fixture's text; empty if it is complete."""
-    reasons = []
+    reasons = ["the knobs of a folder (--sysfs)"] if context["asked"].get("sysfs") else []
     if context["params"] != context["declared_params"]:
-        changed = {k: v for k, v in context["params"].items() if v != context["declared_params"][k]}
-        reasons.append("changed parameters: " + ", ".join(f"{k}={v}" for k, v in changed.items()))
+        other = {k: v for k, v in context["params"].items() if v != context["declared_params"][k]}
+        reasons.append("changed parameters: " + ", ".join(f"{k}={v}" for k, v in other.items()))
     short = [name for name, n in context["declared_rounds"].items() if context["rounds"][name] < n]
     if short:
         reasons.append(f"fewer rounds than declared: {', '.join(short)}")
@@ -58,7 +59,7 @@ def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
         reasons.append(
             f"{sum(context['skipped'].values())} samples skipped after {GIVE_UP} failures of a case"
         )
-    return reasons
+    return reasons + changed(context.get("rungs", {}))[0]
 
 
 def measured(project: Project, fixture: Fixture, name: str) -> Ended | None:

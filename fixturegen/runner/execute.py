@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -19,10 +20,15 @@ from fixturegen.project import Project
 from fixturegen.runner.around import Around
 from fixturegen.runner.ending import GIVE_UP
 from fixturegen.runner.prepare import RefusedError, fill
+from fixturegen.runner.rungs import Rungs
 from fixturegen.runner.schedule import Step
 from fixturegen.summary import MetricError, Number, Summary
 
 Measured = tuple[Step, Sample, dict[str, Number] | None]
+Way = Callable[
+    [launcher.Launcher, Mapping[Case, int], Iterable[Step]],
+    Iterator[tuple[Step, Outcome, Columns]],
+]
 
 
 def launcher_binary(project: Project) -> Path:
@@ -96,13 +102,17 @@ class Execution:
         steps: Sequence[Step],
         failed: Counter[str],
         around: Around,
+        rungs: Rungs,
     ) -> None:
         self.skipped: Counter[str] = Counter()
+        self.refused: dict[str, str] = {}  # cases of rungs whose knobs did not take, and why
         self._summary = summary
         self._steps = steps
         self._failed = failed
         self._around = around
+        self._rungs = rungs
         self._programs = {program.name: program for program in fixture.programs}
+        self._begun = {path for path, each in summary.cases.items() if each.count or each.failed}
         self._readers = {program.name: Reader(program.lines) for program in fixture.programs}
 
     def run(self, started: launcher.Launcher, ways: Mapping[Case, Start]) -> Iterator[Measured]:
@@ -116,14 +126,35 @@ class Execution:
             return self._around.alone(step.case) or crowded(ways[step.case], mine)
 
         after = ""
-        for apart, steps in groupby(self._steps, alone):
-            run = self._one_by_one if apart else self._ahead
+        for steps, run in self._groups(alone):
             for step, outcome, columns in run(started, numbers, steps):
                 sample, values = self._sample(step, outcome, columns, after)
                 after = step.case.path
                 if sample.status != "ok":
                     self._failed[after] += 1
                 yield step, sample, values
+        self._rungs.end()
+
+    def _groups(self, alone: Callable[[Step], bool]) -> Iterator[tuple[Iterable[Step], Way]]:
+        """Yield the steps that run in one way; the machine is tuned for them while they do."""
+        for rung, own in groupby(self._steps, self._rungs.of):
+            if reason := self._rungs.enter(rung):
+                yield self._of_refused(own, reason), partial(_refused, reason)
+                continue
+            for apart, steps in groupby(own, alone):
+                yield steps, self._one_by_one if apart else self._ahead
+            self._rungs.leave(rung)
+
+    def _of_refused(self, steps: Iterable[Step], reason: str) -> Iterator[Step]:
+        """Yield the steps of a refused rung whose case has samples, from before a run was resumed.
+
+        That case is then not complete; any other is not measured, and that is all.
+        """
+        for step in steps:
+            if step.case.path in self._begun:
+                yield step
+            else:
+                self.refused[step.case.path] = reason
 
     def _ahead(
         self, started: launcher.Launcher, numbers: Mapping[Case, int], steps: Iterable[Step]
@@ -199,6 +230,14 @@ class Execution:
             return sample, self._summary.metrics(sample)
         except MetricError as error:
             return replace(sample, status="unread", detail=str(error)), None
+
+
+def _refused(
+    reason: str, started: launcher.Launcher, numbers: Mapping[Case, int], steps: Iterable[Step]
+) -> Iterator[tuple[Step, Outcome, Columns]]:
+    """Yield each step as one whose process was not started."""
+    for step in steps:
+        yield step, _unstarted(reason), {}
 
 
 def _unstarted(detail: str) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
@@ -21,6 +22,12 @@ class Options(Struct, frozen=True):
     languages: tuple[str, ...] = ()
     cpu: int | None = None
     allow: tuple[str, ...] = ()
+    sysfs: str = ""  # a folder whose knobs and machine stand for this one's, for tests
+
+    @property
+    def root(self) -> Path:
+        """The folder below which the machine's files are."""
+        return Path(self.sysfs or "/").resolve()
 
     def parameters(self, fixture: Fixture) -> dict[str, Value]:
         """Return the parameters in force."""
@@ -38,6 +45,7 @@ class Options(Struct, frozen=True):
         typed += [f"--set {key}={value}" for key, value in sorted(self.sets.items())]
         typed += [f"--language {name}" for name in self.languages]
         typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
+        typed += [f"--sysfs {self.sysfs}"] if self.sysfs else []
         return typed + [f"--allow {what}" for what in self.allow]
 
 
@@ -52,7 +60,10 @@ def recorded_options(project: Project, fixture: Fixture, name: str, given: Optio
         k: tuple(v) if isinstance(v, list) else v for k, v in context["asked"].items()
     }
     recorded = Options(**asked, sets=sets)
-    if given.allow != recorded.allow:  # never taken from a file: the machine is not ours
+    if (given.allow, given.sysfs) != (
+        recorded.allow,
+        recorded.sysfs,
+    ):  # never taken from a file: the machine is not ours
         words = " ".join(f"--allow {what}" for what in recorded.allow)
         raise errors.UsageError(
             f"cannot resume {fixture.name} run {name!r}: what may be done to the machine is "

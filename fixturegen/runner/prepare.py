@@ -9,16 +9,15 @@ import hashlib
 import mmap
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fixturegen import files, process
+from fixturegen import errors, files, process
 from fixturegen.model import Fixture, Mode
 from fixturegen.printed import Columns
 from fixturegen.spec.conditions import DROP, EVICT, EVICTED, EVICTED_COLUMNS, words
 
-DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 _PIECE = 1 << 20  # bytes of the stream that come out of one digest
 
 
@@ -31,8 +30,12 @@ def fill(text: str, paths: Mapping[str, Path]) -> str:
     return re.sub(r"\{([^{}]*)\}", lambda found: str(paths[found[1]]), text)
 
 
-def prepare(mode: Mode, program: Path, paths: Mapping[str, Path], cwd: Path) -> Columns:
+def prepare(
+    mode: Mode, program: Path, paths: Mapping[str, Path], cwd: Path, drop: Callable[[], None]
+) -> Columns:
     """Do what the mode asks for, in order; return what is to be known of it.
+
+    drop: empties the page cache; only the guardian of a run that was allowed to may do that.
 
     `evict.bytes` and `evict.resident` have an entry for each evicted file: its size, and how many
     bytes of it were still in memory afterwards. Raises RefusedError.
@@ -45,11 +48,13 @@ def prepare(mode: Mode, program: Path, paths: Mapping[str, Path], cwd: Path) -> 
             if verb == EVICT:
                 evicted.append(evict_file(Path(found[0])))
             elif verb == DROP:
-                drop_caches()
+                drop()
             else:
                 _start_once(program, found, cwd)
         except OSError as error:
             raise RefusedError(f"prepare {verb}: {error.strerror}") from error
+        except errors.FileError as error:
+            raise RefusedError(f"prepare {verb}: {error.what}") from error
     if not evicted:
         return {}
     return {
@@ -57,17 +62,6 @@ def prepare(mode: Mode, program: Path, paths: Mapping[str, Path], cwd: Path) -> 
             name: [entry[place] for entry in evicted] for place, name in enumerate(EVICTED_COLUMNS)
         }
     }
-
-
-def drop_caches() -> None:
-    """Write what is dirty to disk, and empty the caches of files, folders and inodes.
-
-    The machine forgets nothing that it cannot read again. Raises OSError without root.
-    """
-    os.sync()
-    # Unbuffered: the kernel is told once, and its answer is this call's.
-    with DROP_CACHES.open("wb", buffering=0) as stream:
-        stream.write(b"3\n")
 
 
 def evict_file(path: Path) -> tuple[int, int]:

@@ -8,22 +8,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
-from fixturegen.model import Fixture, Sample, path_part
+from fixturegen.model import Fixture, Sample
 from fixturegen.project import Project
 from fixturegen.runner import profiling
 from fixturegen.runner.around import Around
 from fixturegen.runner.ending import Ended, lacking
 from fixturegen.runner.execute import Execution, launcher_binary, starts
 from fixturegen.runner.options import Options
+from fixturegen.runner.placing import places
 from fixturegen.runner.prepare import make_files
+from fixturegen.runner.rungs import Rungs, changed
 from fixturegen.runner.schedule import Step, rounds_of, runnable, schedule
 from fixturegen.runner.unmeasured import here, storages, unmeasured
 from fixturegen.summary import Summary
+
+if TYPE_CHECKING:
+    from fixturegen.tune import Guard
 
 Watch = Callable[[Step, Sample, int], None]
 
@@ -46,8 +51,15 @@ class Session:
     """A run from its first process to its last, or to an interruption."""
 
     def __init__(
-        self, project: Project, fixture: Fixture, options: Options, built: build.Built, name: str
+        self,
+        project: Project,
+        fixture: Fixture,
+        options: Options,
+        built: build.Built,
+        name: str,
+        guard: Guard | None = None,
     ) -> None:
+        """`guard` does to the machine what `options.allow` allows; without it nothing is done."""
         self.project = project
         self.fixture = fixture
         self.options = options
@@ -57,7 +69,12 @@ class Session:
         self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
         self.rounds = rounds_of(fixture, options.rounds)
         again = " ".join(["fixturegen run", fixture.name, *replace(options, allow=()).words()])
-        place = here(options.allow, again, project.build)
+        self._machine = machine.describe(options.root)
+        self._places = places(
+            self._machine, fixture, options.cpu, frozenset(os.sched_getaffinity(0))
+        )
+        nowhere = self._places.nowhere
+        place = here(options.allow, again, project.build, nowhere, guard, options.root)
         self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = record.unfinished_folder(project, fixture.name) / name
@@ -65,34 +82,7 @@ class Session:
         self.done = 0
         self._failed: Counter[str] = Counter()
         self._lines: list[bytes] = []  # of this run, from before an interruption
-        self._machine = machine.describe()
-        self._cpus, self._others, self._reason = self._choose()
-
-    def _choose(self) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...], str]:
-        """Return the CPUs of programs and modes, those left for Python, and why the first."""
-        allowed = frozenset(os.sched_getaffinity(0))
-        if self.options.cpu is not None and self.options.cpu not in allowed:
-            listed = ", ".join(map(str, sorted(allowed)))
-            raise errors.UsageError(f"--cpu {self.options.cpu}: not allowed", f"allowed: {listed}")
-        chosen: dict[str, tuple[int, ...]] = {}
-        others, reason = frozenset(allowed), ""
-        wanted = [(program.name, program.cpus) for program in self.fixture.programs]
-        wanted += [
-            (f"{program.name}.{path_part(mode.name)}", mode.cpus)
-            for program in self.fixture.programs
-            for mode in program.modes
-            if mode.cpus is not None
-        ]
-        for name, cpus in wanted:
-            count = len(allowed) if cpus == "all" else cpus
-            pick = machine.pick_cpus(self._machine, allowed, count)
-            if self.options.cpu is not None and count == 1:
-                pick = machine.Choice((self.options.cpu,), "chosen with --cpu")
-            chosen[name] = pick.cpus
-            if count == 1:
-                others &= frozenset(pick.others or allowed - {*pick.cpus})
-            reason = reason or pick.reason
-        return chosen, tuple(sorted(others)), reason
+        self._guard = guard
 
     def context(self, started: str) -> dict[str, Any]:
         """Return what a reader needs to judge or repeat the run, as plain values."""
@@ -112,8 +102,8 @@ class Session:
             "declared_languages": list(fixture.languages),
             "missing": self.built.missing,
             "machine": machine.to_json(self._machine),
-            "cpus": {name: list(cpus) for name, cpus in self._cpus.items()},
-            "cpu_reason": self._reason,
+            "cpus": {name: list(cpus) for name, cpus in self._places.cpus.items()},
+            "cpu_reason": self._places.reason,
             "disturbances": machine.disturbances(Path("/")),
             "toolchain": self.built.toolchain,
             "binaries": self.built.facts,
@@ -124,6 +114,7 @@ class Session:
                 "languages": list(self.options.languages),
                 "cpu": self.options.cpu,
                 "allow": list(self.options.allow),
+                "sysfs": self.options.sysfs,
             },
             "unmeasured": self.unmeasured,
             "storage": storages(fixture, self.project.build),
@@ -192,9 +183,10 @@ class Session:
         ]
         made, context["files"] = make_files(self.fixture, cwd.parent / "files")
         paths = {**self.built.paths, **made}
-        ways = starts(self.fixture, cases, paths, self._cpus, cwd)
-        around = Around(self.fixture, paths, cwd, self.folder)
-        execution = Execution(self.fixture, self.summary, self.steps, self._failed, around)
+        ways = starts(self.fixture, cases, paths, self._places.cpus, cwd)
+        around = Around(self.fixture, paths, cwd, self.folder, self._drop_caches)
+        rungs = self._rungs(context)
+        execution = Execution(self.fixture, self.summary, self.steps, self._failed, around, rungs)
         writer = record.Writer(self.folder)
         try:
             for line in self._lines:
@@ -206,6 +198,17 @@ class Session:
             writer.abandon()
             raise
 
+    def _drop_caches(self) -> None:
+        assert self._guard is not None  # else its cases are not measured
+        self._guard.drop_caches()
+
+    def _rungs(self, context: dict[str, Any]) -> Rungs:
+        def keep() -> None:
+            record.write_context(self.folder, context)
+
+        found = context.setdefault("rungs", {})
+        return Rungs(self.fixture, self._guard, self.options.root, found, keep)
+
     def _execute(
         self,
         execution: Execution,
@@ -216,12 +219,12 @@ class Session:
     ) -> None:
         binary = launcher_binary(self.project)
         allowed = os.sched_getaffinity(0)
-        if self._others:
-            os.sched_setaffinity(0, self._others)
+        if self._places.others:
+            os.sched_setaffinity(0, self._places.others)
         try:
             with launcher.Launcher(binary, self.project.root) as started:
                 context["launcher"] = _hello(started)
-                started.meanwhile = self._meanwhile if self._others else None
+                started.meanwhile = self._meanwhile if self._places.others else None
                 record.write_context(self.folder, context)
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):
@@ -245,7 +248,9 @@ class Session:
         self, writer: record.Writer, context: dict[str, Any], execution: Execution
     ) -> Ended:
         context["skipped"] = dict(sorted(execution.skipped.items()))
+        context["unmeasured"] = {**context["unmeasured"], **execution.refused}
         self._note(context)
+        context["disturbances"] += changed(context["rungs"])[1]
         context["lacking"] = lacking(context, self.summary)
         context["walls_ns"] = self.summary.walls_ns()
         context |= profiling.finished(self.fixture, self.folder, self.project.build)

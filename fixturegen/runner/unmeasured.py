@@ -6,14 +6,26 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fixturegen.languages import package
 from fixturegen.machine import storage
-from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program
-from fixturegen.runner import perf, prepare, watch
-from fixturegen.spec.conditions import DROP, EVICT, PERFS, STRACE, words
+from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program, path_part
+from fixturegen.runner import perf, watch
+from fixturegen.spec.conditions import (
+    DROP,
+    EVICT,
+    PERFS,
+    STRACE,
+    TUNE,
+    permitted_knobs,
+    words,
+)
+
+if TYPE_CHECKING:
+    from fixturegen.tune import Guard
 
 SUDO = 'sudo env "PATH=$PATH" '  # sudo's own PATH has no virtual environment
 
@@ -21,20 +33,51 @@ SUDO = 'sudo env "PATH=$PATH" '  # sudo's own PATH has no virtual environment
 class Place(Struct, frozen=True):
     """Where a run is: what decides whether a case can be measured.
 
-    again: the command of this run without --allow; build: where binaries and made files are.
+    again: the command of this run without --allow; build: where binaries and made files are;
+    nowhere: the modes, as `program.mode`, for which there is no CPU; held: whether a guardian does
+    what was allowed; refused: the knobs that cannot be turned here; caches_refusal: why the page
+    cache cannot be emptied, or "".
     """
 
     allowed: Collection[str]
     again: str
     build: Path
     root: bool = False
+    nowhere: Mapping[str, str] = {}
+    held: bool = False
+    caches_refusal: str = ""
     count_refusal: Callable[[], str] = watch.refusal
     perf_trial: Callable[[Path], perf.Trial] = perf.trial
+    refused: Callable[[], Mapping[str, str]] = dict
 
 
-def here(allowed: Collection[str], again: str, build: Path) -> Place:
-    """Return the place of this process."""
-    return Place(allowed, again, build, os.geteuid() == 0, cache(watch.refusal))
+def here(
+    allowed: Collection[str],
+    again: str,
+    build: Path,
+    nowhere: Mapping[str, str],
+    guard: Guard | None,
+    root: Path,
+) -> Place:
+    """Return the place of this process; knobs are those below `root`."""
+
+    def refused() -> dict[str, str]:
+        from fixturegen.tune import states
+
+        found = {each.knob: each.reason for each in states(root) if each.verdict == "no"}
+        return found | (guard.refused if guard else {})
+
+    return Place(
+        allowed,
+        again,
+        build,
+        os.geteuid() == 0,
+        nowhere,
+        guard is not None,
+        guard.caches_refusal if guard else "",
+        cache(watch.refusal),
+        refused=cache(refused),
+    )
 
 
 def unmeasured(
@@ -71,21 +114,37 @@ def _reason(
         kind = storage.of(place.build).get("type", "")
         if kind in storage.IN_MEMORY:
             return f"the build folder is on {kind}: its files are in memory and nowhere else"
-    return _permission(mode, place) if mode.allow else ""
+    if nowhere := place.nowhere.get(f"{program.name}.{path_part(mode.name)}", ""):
+        return nowhere
+    return _permission(mode, place) if mode.allow or mode.tune else ""
 
 
 def _permission(mode: Mode, place: Place) -> str:
     """Return why the mode may not do what must be allowed, with the command that would."""
-    command = f"{place.again} --allow {mode.allow}"
-    if mode.allow not in place.allowed:
-        what = "the caches of the machine are" if mode.allow == DROP else "the machine is"
-        done = "emptied" if mode.allow == DROP else "changed"
-        return f"{what} {done} only when asked, by root: {'' if place.root else SUDO}{command}"
-    if not place.root:
-        return f"needs root: {SUDO}{command}"
-    if mode.allow == DROP and not os.access(prepare.DROP_CACHES, os.W_OK):
-        return f"{prepare.DROP_CACHES} cannot be written here, not even by root: a container?"
-    return ""
+    knobs = permitted_knobs(place.allowed)
+    asked = [mode.allow] if mode.allow else []
+    if mode.tune:
+        asked.append(TUNE + ",".join(dict.fromkeys((*knobs, *mode.tune))))
+    sudo = "" if place.root else SUDO
+    command = " ".join([f"{sudo}{place.again}", *(f"--allow {what}" for what in asked)])
+    if mode.allow and mode.allow not in place.allowed:
+        return f"the caches of the machine are emptied only when asked, by root: {command}"
+    known = place.refused() if mode.tune else {}
+    reasons = dict.fromkeys(known[knob] for knob in mode.tune if knob in known)
+    refused = [
+        f"{', '.join(k for k in mode.tune if known.get(k) == reason)}: {reason}"
+        for reason in reasons
+    ]
+    if not {*mode.tune} <= {*knobs}:
+        return (
+            f"the machine is changed only when asked, by root: {command}"
+            + f" (and cannot be here: {'; '.join(refused)})" * bool(refused)
+        )
+    if not place.held:
+        return f"needs root: {command}"
+    if mode.allow == DROP and place.caches_refusal:
+        return f"the caches cannot be emptied here, not even by root: {place.caches_refusal}"
+    return f"cannot be turned here: {'; '.join(refused)}" if refused else ""
 
 
 def storages(fixture: Fixture, build: Path) -> dict[str, str]:

@@ -40,7 +40,14 @@ TAKEN = (  # no names for lines
     *FUNCTIONS,
     *WATCHES,
 )
-ALLOWED = re.compile(r"drop-caches|tune:[a-z_]+(,[a-z_]+)*")
+ALLOWED = re.compile(r"drop-caches|tune:[a-z_]+(,[a-z_]+)*")  # what --allow takes
+TUNE = "tune:"
+
+
+def permitted_knobs(allowed: Iterable[str]) -> tuple[str, ...]:
+    """Return the knobs that the words of --allow name, each once."""
+    named = [what.removeprefix(TUNE).split(",") for what in allowed if what.startswith(TUNE)]
+    return tuple(dict.fromkeys(knob for knobs in named for knob in knobs))
 
 
 def words(step: str) -> tuple[str, tuple[str, ...]]:

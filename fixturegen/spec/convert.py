@@ -135,6 +135,13 @@ def _check_modes(program: Program, at: str) -> None:
         place = f"{at}: mode {mode.name!r}"
         members(mode.languages, program.languages, f"{place}: languages")
         members(mode.builds, [b.name for b in program.builds], f"{place}: builds")
+        no_twins(mode.tune, f"{place}: tune names twice")
+        if mode.tune and program.order != "ladder":
+            raise errors.SpecError(
+                f"{place}: tune: the processes of a rung follow each other, so that a knob is "
+                "turned once",
+                'give the program order = "ladder"',
+            )
         if mode.name not in used:
             raise errors.SpecError(
                 f"{place}: no build of the program has these languages and builds",
@@ -183,6 +190,8 @@ def _mode(table: schema.ModeTable, at: str) -> Mode:
         tuple(table.watch),
         table.wrapper,
         table.cpus,
+        tuple(table.tune),
+        table.core,
     )
 
 

@@ -13,7 +13,7 @@ FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]*\Z|^\Z"
 SYMBOL = r"^[A-Za-z_.$][A-Za-z0-9_.$]*\Z"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*\Z"
 COMMAND = r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z|^\Z"
-ALLOW = r"^(drop-caches|tune:[a-z_]+(,[a-z_]+)*)?\Z"
+ALLOW = r"^(drop-caches)?\Z"
 WORDS = {  # what messages say instead of a pattern
     NAME: "words of a-z and 0-9 joined by _, the first letter a-z",
     LABEL: "letters, digits and , . _ + = -, the first a letter or digit",
@@ -22,7 +22,7 @@ WORDS = {  # what messages say instead of a pattern
     SYMBOL: "the name of a symbol: letters, digits, _ . and $",
     VARIABLE: "the name of a variable: letters, digits and _",
     COMMAND: "the name of a program on PATH, without a path",
-    ALLOW: "drop-caches or tune:KNOB,KNOB",
+    ALLOW: "drop-caches",
 }
 
 # One underscore at a time: a path joins and compares names whose parts it separates by one.
@@ -92,8 +92,23 @@ class ModeTable(Struct, forbid_unknown_fields=True):
         str,
         Meta(
             pattern=ALLOW,
-            description="what must be allowed with `run --allow`: `drop-caches`, "
-            "`tune:KNOB,KNOB`; else its cases are not measured, and the text says so",
+            description="what must be allowed with `run --allow`: `drop-caches`; else its cases "
+            "are not measured, and the text says so",
+        ),
+    ] = ""
+    tune: Annotated[
+        list[Literal["governor", "turbo", "smt", "nmi_watchdog", "aslr", "thp"]],
+        Meta(
+            description="knobs of the machine that are turned from its first process to its last "
+            "(`fixturegen tune show`); must be allowed with `run --allow tune:KNOB,KNOB`, and "
+            'needs `order = "ladder"`'
+        ),
+    ] = []
+    core: Annotated[
+        Literal["", "class-0", "class-1", "class-2", "isolated"],
+        Meta(
+            description="its CPUs are cores of this kind: of a class of a hybrid processor, the "
+            "fastest `class-0`; isolated at boot. Where there are none, it is not measured"
         ),
     ] = ""
     watch: Annotated[

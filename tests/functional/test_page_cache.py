@@ -37,7 +37,7 @@ READING = re.compile(
 )
 
 needs_root = pytest.mark.skipif(
-    not (IS_ROOT and os.access(prepare.DROP_CACHES, os.W_OK)),
+    not (IS_ROOT and os.access("/proc/sys/vm/drop_caches", os.W_OK)),
     reason="needs root and a /proc/sys/vm/drop_caches that can be written",
 )
 needs_strace = pytest.mark.skipif(bool(watch.refusal()), reason="needs a strace that may trace")

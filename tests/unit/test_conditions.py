@@ -45,7 +45,7 @@ MODES = {
     'prepare = ["evict-file {file.dat}"]': ("names no binary: {file.dat}", "file.data"),
     'prepare = ["drop-caches now"]\nallow = "drop-caches"': ("takes nothing more", ""),
     'prepare = ["drop-caches"]': ("changes the machine", 'allow = "drop-caches"'),
-    'allow = "everything"': ("drop-caches or tune:KNOB,KNOB", ""),
+    'allow = "everything"': ("expected drop-caches", ""),
     'watch = ["meminf"]': ("unknown name 'meminf'", "meminfo"),
     'wrapper = "strace"': ("strace-count", ""),
     'args = ["{file.dat}"]': ("names no binary: {file.dat}", "file.data"),

@@ -1,0 +1,40 @@
+"""What a run read back of the machine's knobs, rung by rung, for report templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fixturegen import units
+
+UNKNOWN = "unknown: "
+
+
+def rungs(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return program, mode: {turned, states, reasons, words}, from the context's `rungs`.
+
+    turned: the knobs that the rung had turned; states: every knob's state, `A, then B` if it
+    changed between readings; reasons: why a state is unknown; words: the turned ones with theirs.
+    """
+    return {
+        program: {mode: _rung(readings) for mode, readings in modes.items()}
+        for program, modes in found.items()
+    }
+
+
+def _rung(readings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    read = [state for each in readings for state in (each["before"], each.get("after")) if state]
+    states, reasons = {}, {}
+    for knob in read[0]:
+        distinct = list(dict.fromkeys(str(state[knob]) for state in read))
+        states[knob] = ", then ".join(_state(words) for words in distinct)
+        for words in distinct:
+            if words.startswith(UNKNOWN):
+                reasons[knob] = units.escape(words.removeprefix(UNKNOWN), 160)
+    turned = [str(knob) for knob in readings[-1]["turned"]]
+    words = ", ".join(f"{knob} {states[knob]}" for knob in turned)
+    return {"turned": turned, "states": states, "reasons": reasons, "words": words}
+
+
+def _state(words: str) -> str:
+    return "unknown" if words.startswith(UNKNOWN) else units.escape(words, 80)

@@ -139,12 +139,15 @@ def _in_twos(
     """
     if not jobs:
         return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     pool = ThreadPoolExecutor(2)
     try:
         tasks = [(job, pool.submit(task, job)) for job in jobs]
         for job, each in tasks:
+            # Not one long wait: a signal that the kernel hands to a worker thread wakes no other.
+            while not each.done():
+                wait([each], timeout=0.1)
             yield job, each.result()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -12,9 +12,10 @@ from fixturegen.cli.common import (
     project_of,
     set_option,
 )
+from fixturegen.cli.help_options import HELP_OPTIONS
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @names_argument
 @language_option
 @set_option

@@ -9,9 +9,10 @@ import click
 
 from fixturegen import check
 from fixturegen.cli.common import names_argument, project_of
+from fixturegen.cli.help_options import HELP_OPTIONS
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @names_argument
 @click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
 @click.pass_context

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fixturegen.cli.help_options import HELP_OPTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -45,7 +47,12 @@ PICTURE_S = 60.0
 PICTURES = (".svg", ".png", ".pdf", ".ps", ".fig", ".txt", ".xml")
 
 
-@click.command("doctor", help=HELP, short_help="Say what this machine can and cannot show.")
+@click.command(
+    "doctor",
+    help=HELP,
+    context_settings=HELP_OPTIONS,
+    short_help="Say what this machine can and cannot show.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the same facts as one JSON object.")
 @click.option(
     "--sysfs",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.errors import CheckError
 from fixturegen.units import escape
 
@@ -23,7 +24,7 @@ _LISTED = 12
 _LABEL = 13
 
 
-@click.command("inspect")
+@click.command("inspect", context_settings=HELP_OPTIONS)
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

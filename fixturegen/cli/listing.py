@@ -9,11 +9,12 @@ import click
 
 from fixturegen import record
 from fixturegen.cli.common import names_argument, project_of
+from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 
 
-@click.command("list")
+@click.command("list", context_settings=HELP_OPTIONS)
 @names_argument
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_context

@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from fixturegen import __version__, errors
+from fixturegen.cli.help_options import HELP_OPTIONS
 
 COMMANDS = {
     "list": "the fixtures, their programs, cases and claims",
@@ -61,7 +62,7 @@ class Group(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings=HELP_OPTIONS)
 @click.option(
     "-C",
     "folders",

@@ -6,12 +6,13 @@ import click
 
 from fixturegen import errors, files
 from fixturegen.cli.common import project_of
+from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.project import NAME, NAMED, builtin_templates
 
 BEGINNING = "_new"
 
 
-@click.command("new")
+@click.command("new", context_settings=HELP_OPTIONS)
 @click.argument("name")
 @click.pass_context
 def command(ctx: click.Context, name: str) -> None:

@@ -8,10 +8,11 @@ import click
 
 from fixturegen import files, render
 from fixturegen.cli.common import names_argument, project_of
+from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.project import Project
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @names_argument
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit 1 if a file is not what the templates give."

@@ -22,12 +22,13 @@ from fixturegen.cli.common import (
     project_of,
     set_option,
 )
+from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @names_argument
 @click.option(
     "--rounds",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fixturegen import errors
+from fixturegen.cli.help_options import HELP_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,12 @@ Examples:
 """
 
 
-@click.group("tune", help=HELP, short_help="Show, turn and restore the machine's knobs.")
+@click.group(
+    "tune",
+    help=HELP,
+    context_settings=HELP_OPTIONS,
+    short_help="Show, turn and restore the machine's knobs.",
+)
 def command() -> None:
     """Hold the three commands together."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import textwrap
@@ -117,19 +118,25 @@ def commands() -> str:
 
 
 def readme() -> str:
-    """Return README.md with its excerpts taken from the text of the committed reference run."""
+    """Return README.md with its excerpts taken from the texts of the committed reference runs."""
     project = Project(DOCS.parent)
-    fixture = project.load("p04-first-run")
-    text = report.stored_text(project, fixture, record.stored(project, fixture.name, "reference"))
 
     def excerpt(found: re.Match[str]) -> str:
-        begin = text.index(found[1])
-        end = text.index("\n\n", text.index("----", begin))
-        return f"<!-- excerpt: {found[1]} -->\n```text\n{text[begin:end]}\n```\n<!-- /excerpt -->"
+        text = _reference(project, found["fixture"])
+        begin = text.index(found["heading"])
+        end = text.index("\n\n", text.index("---  ", begin))
+        mark = f"<!-- excerpt: {found['fixture']}: {found['heading']} -->"
+        return f"{mark}\n```text\n{text[begin:end]}\n```\n<!-- /excerpt -->"
 
-    pattern = r"<!-- excerpt: (.*?) -->\n.*?<!-- /excerpt -->"
+    pattern = r"<!-- excerpt: (?P<fixture>[\w-]+): (?P<heading>.*?) -->\n.*?<!-- /excerpt -->"
     current = files.read_text(DOCS.parent / "README.md")
     return re.sub(pattern, excerpt, current, flags=re.DOTALL)
+
+
+@functools.cache
+def _reference(project: Project, fixture: str) -> str:
+    stored = record.stored(project, fixture, "reference")
+    return report.stored_text(project, project.load(fixture), stored)
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -212,11 +212,13 @@ def groups(values: Values) -> Groups | None:
     plain = _plain(values, "groups")
     order = sorted(range(len(plain)), key=plain.__getitem__)
     ordered = [plain[index] for index in order]
+    pairs = enumerate(pairwise(ordered[1:-1]), 2)
+    gaps = [at for at, (low, high) in pairs if GROUP_GAP * (high - low) > abs(low)]
     split, largest = 0, 0.0
-    for at in range(2, len(ordered) - 1):
-        lower, gap = ordered[at - 1], ordered[at] - ordered[at - 1]
-        relative = gap / abs(lower) if lower else math.inf
-        if GROUP_GAP * gap > abs(lower) and relative > largest:
+    for at in gaps:
+        lower = ordered[at - 1]
+        relative = (ordered[at] - lower) / abs(lower) if lower else math.inf
+        if relative > largest:
             split, largest = at, relative
     if not split:
         return None

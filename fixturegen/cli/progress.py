@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -28,10 +29,12 @@ class TimeLeft:
     """
 
     def __init__(self, steps: Sequence[Step], expected: Mapping[str, float]) -> None:
-        known = [expected[s.case.path] for s in steps if s.case.path in expected]
-        self._else = sum(known) / len(known) if known else 1.0
+        counts = Counter(step.case.path for step in steps)
+        known = {path: count for path, count in counts.items() if path in expected}
+        total = sum(expected[path] * count for path, count in known.items())
+        self._else = total / sum(known.values()) if known else 1.0
         self._expected = expected
-        self._left = sum(self._of(step) for step in steps)
+        self._left = sum(expected.get(p, self._else) * count for p, count in counts.items())
         self._spent = 0.0
         self._began = time.monotonic()
 

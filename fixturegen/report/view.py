@@ -151,22 +151,11 @@ class View:
         Every number is None if nothing was measured; groups is None, or has the counts and
         medians of the two groups: low_n, high_n, low, high.
         """
-        values = self._summary.values(path)
-        names = ("median", "min", "max", "q1", "q3", "iqr", "mad", "groups")
-        found: dict[str, Any] = dict.fromkeys(names)
-        found |= {"n": len(values), "unit": self._summary.unit(path)}
-        if values:
-            found |= {
-                "median": stats.median(values),
-                "min": min(values),
-                "max": max(values),
-                "q1": stats.quantile(values, 0.25),
-                "q3": stats.quantile(values, 0.75),
-                "iqr": stats.iqr(values),
-                "mad": stats.mad(values),
-                "groups": _groups(values),
-            }
-        return found
+        known = self._summary.stats.get(path)
+        if known is None:
+            known = _stat(sorted(self._summary.values(path)))
+            self._summary.stats[path] = known
+        return {**known, "unit": self._summary.unit(path)}
 
     def explained(self, path: str, other: str) -> str:
         """Return yes or no: whether `other` explains the two groups of `path`; - without groups."""
@@ -248,6 +237,25 @@ def label(language: str) -> str:
 def plural(count: int, noun: str) -> str:
     """Return `1 sample`, `2 samples`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _stat(ordered: list[Number]) -> dict[str, Any]:
+    """Return what `View.stat` tells of sorted values: every function sorts what is sorted."""
+    if not ordered:
+        names = ("median", "min", "max", "q1", "q3", "iqr", "mad", "groups")
+        return {"n": 0, **dict.fromkeys(names)}
+    q1, q3 = stats.quantile(ordered, 0.25), stats.quantile(ordered, 0.75)
+    return {
+        "n": len(ordered),
+        "median": stats.median(ordered),
+        "min": ordered[0],
+        "max": ordered[-1],
+        "q1": q1,
+        "q3": q3,
+        "iqr": q3 - q1,
+        "mad": stats.mad(ordered),
+        "groups": _groups(ordered),
+    }
 
 
 def _groups(values: Sequence[Number]) -> dict[str, Any] | None:

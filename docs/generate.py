@@ -123,7 +123,12 @@ def readme() -> str:
 
     def excerpt(found: re.Match[str]) -> str:
         text = _reference(project, found["fixture"])
-        begin = text.index(found["heading"])
+        begin = text.find(found["heading"])
+        if begin < 0:
+            raise SystemExit(
+                f"README.md: no {found['heading']!r} in the text of {found['fixture']}'s reference "
+                "run; name a line of fixtures/" + found["fixture"] + ".txt in the excerpt's mark"
+            )
         end = text.index("\n\n", text.index("---  ", begin))
         mark = f"<!-- excerpt: {found['fixture']}: {found['heading']} -->"
         return f"{mark}\n```text\n{text[begin:end]}\n```\n<!-- /excerpt -->"

@@ -6,60 +6,8 @@
 #ifndef PAGEMAP_H
 #define PAGEMAP_H
 
+#include "maps.h"
 #include "memory.h"
-#include <fcntl.h>
-#include <unistd.h>
-
-enum { AREAS = 512, MAPS_SIZE = 1 << 18 };
-
-struct area {
-    uint64_t start, end;
-    const char *owner; // "stack", "libc" or "other"
-};
-
-// Everything that reading needs lies here, so that reading allocates nothing.
-struct maps {
-    const char *problem; // NULL, or why nothing is known
-    size_t page, pages, areas;
-    struct area area[AREAS];
-    char text[MAPS_SIZE];
-};
-
-static inline const char *owner_of(const char *line)
-{
-    const char *slash = strrchr(line, '/');
-    if (slash != NULL && (strncmp(slash, "/libc", 5) == 0 || strncmp(slash, "/ld-musl", 8) == 0)) {
-        return "libc";
-    }
-    return strstr(line, "[stack]") != NULL ? "stack" : "other";
-}
-
-// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
-static inline void read_maps(struct maps *maps)
-{
-    size_t size = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    for (ssize_t got = 1; fd >= 0 && got > 0; size += got > 0 ? (size_t)got : 0) {
-        got = read(fd, maps->text + size, MAPS_SIZE - 1 - size);
-    }
-    close(fd);
-    maps->text[size] = '\0';
-    maps->page = (size_t)sysconf(_SC_PAGESIZE);
-    maps->pages = maps->areas = 0;
-    for (char *line = strtok(maps->text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        char *next;
-        uint64_t start = strtoull(line, &next, 16), end = strtoull(next + 1, NULL, 16);
-        if (strstr(line, " [v") == NULL && maps->areas < AREAS) {
-            maps->area[maps->areas++] = (struct area){start, end, owner_of(line)};
-            maps->pages += (end - start) / maps->page;
-        }
-    }
-    if (maps->areas == 0) {
-        maps->problem = "/proc/self/maps cannot be read";
-    } else if (maps->areas == AREAS || size == MAPS_SIZE - 1) {
-        maps->problem = "too many mapped areas";
-    }
-}
 
 enum { BEFORE, AFTER };
 

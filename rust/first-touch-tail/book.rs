@@ -126,8 +126,7 @@ fn main() {
     let flat = has(mode, "flat");
     let mut job = prepare(if flat { FLAT } else { MESSAGES }, seed, &mut output);
     job.flat = flat;
-    job.stamped = has(mode, "stamps");
-    job.asks = has(mode, "where");
+    (job.stamped, job.asks) = (has(mode, "stamps"), has(mode, "where"));
     if has(mode, "prefault") {
         job.prefaulted = true;
         black_box(&mut *own(&job.strategy).quantities).fill(0);

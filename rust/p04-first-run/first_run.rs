@@ -8,6 +8,7 @@
 //
 // Run: first_run natural, first_run prefault,evict, ... (words below, in any order)
 
+mod maps;
 mod measure;
 mod memory;
 mod pagemap;

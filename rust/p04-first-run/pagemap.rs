@@ -5,85 +5,11 @@
 
 #![allow(dead_code)] // each program uses a part of it
 
+use crate::maps::{new_maps, read_maps, Maps};
 use crate::measure::Output;
-use std::ffi::{c_int, c_long};
 use std::fs::File;
-use std::io::Read;
 use std::mem::{size_of, size_of_val};
 use std::os::unix::fs::FileExt;
-
-const AREAS: usize = 512;
-const MAPS_SIZE: usize = 1 << 18;
-const SC_PAGESIZE: c_int = 30;
-
-extern "C" {
-    fn sysconf(name: c_int) -> c_long;
-}
-
-struct Area {
-    start: usize,
-    end: usize,
-    owner: &'static str, // "stack", "libc" or "other"
-}
-
-// Everything that reading needs lies here, so that reading allocates nothing.
-struct Maps {
-    problem: Option<&'static str>, // None, or why nothing is known
-    page: usize,
-    pages: usize,
-    areas: Vec<Area>,
-    text: Vec<u8>,
-}
-
-fn new_maps() -> Maps {
-    Maps {
-        problem: None,
-        page: unsafe { sysconf(SC_PAGESIZE) } as usize,
-        pages: 0,
-        areas: Vec::with_capacity(AREAS),
-        text: vec![1; MAPS_SIZE],
-    }
-}
-
-fn owner_of(line: &str) -> &'static str {
-    let (_, file) = line.rsplit_once('/').unwrap_or_default();
-    if file.starts_with("libc") || file.starts_with("ld-musl") {
-        return "libc";
-    }
-    if line.contains("[stack]") {
-        "stack"
-    } else {
-        "other"
-    }
-}
-
-// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
-fn read_maps(maps: &mut Maps) {
-    let mut size = 0;
-    if let Ok(mut file) = File::open("/proc/self/maps") {
-        while let Ok(got @ 1..) = file.read(&mut maps.text[size..]) {
-            size += got;
-        }
-    }
-    maps.pages = 0;
-    maps.areas.clear();
-    let text = std::str::from_utf8(&maps.text[..size]).unwrap_or_default();
-    for line in text.lines() {
-        let (range, _) = line.split_once(' ').unwrap_or_default();
-        let (start, end) = range.split_once('-').unwrap_or_default();
-        let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
-        if !line.contains(" [v") && maps.areas.len() < AREAS {
-            let owner = owner_of(line);
-            maps.areas.push(Area { start, end, owner });
-            maps.pages += (end - start) / maps.page;
-        }
-    }
-    if maps.areas.is_empty() {
-        maps.problem = Some("/proc/self/maps cannot be read");
-    } else if maps.areas.len() == AREAS || size == MAPS_SIZE {
-        maps.problem = Some("too many mapped areas");
-    }
-}
 
 const WORD: usize = size_of::<u64>();
 pub const BEFORE: usize = 0;

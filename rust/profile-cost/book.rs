@@ -5,7 +5,7 @@
 //
 // Build, in this folder:
 //   cargo rustc --release --offline --locked --bin book --target-dir target
-//   cargo rustc --release --offline --locked --bin book --target-dir target/profiled -- -C force-frame-pointers=yes -C debuginfo=line-tables-only
+//   cargo rustc --release --offline --locked --bin book --target-dir target/profiled -- -C force-frame-pointers=yes -C debuginfo=line-tables-only -C strip=none
 //
 // Run: book plain, book mlockall,stamps, book where,seed=2, ... (words below, in any order)
 
@@ -127,8 +127,7 @@ fn main() {
     let flat = has(mode, "flat");
     let mut job = prepare(if flat { FLAT } else { MESSAGES }, seed, &mut output);
     job.flat = flat;
-    job.stamped = has(mode, "stamps");
-    job.asks = has(mode, "where");
+    (job.stamped, job.asks) = (has(mode, "stamps"), has(mode, "where"));
     if has(mode, "prefault") {
         job.prefaulted = true;
         black_box(&mut *own(&job.strategy).quantities).fill(0);

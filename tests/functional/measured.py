@@ -15,7 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ("c", "rust")
 COMPILERS = ("gcc", "clang")
 CARGO = ("--release", "--offline", "--locked")
-ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(Path.home()), "RUSTFLAGS": ""}
+KEPT = ("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN")  # where rustup is if not in $HOME
+ENVIRONMENT = {
+    **{name: os.environ[name] for name in KEPT if name in os.environ},
+    "PATH": os.environ["PATH"],
+    "LC_ALL": "C",
+    "HOME": str(Path.home()),
+    "RUSTFLAGS": "",
+}
 LINES_AT_MOST = 150  # of a program or a piece of one
 
 Completed = subprocess.CompletedProcess[str]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from measured import ENVIRONMENT, LINES_AT_MOST
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +33,6 @@ PROGRAMS = {program["name"]: program for program in FIXTURE["program"]}
 LANGUAGES = ("c", "rust")
 WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 CARGO = ("--release", "--offline", "--locked")
-ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": str(Path.home()), "RUSTFLAGS": ""}
 SINK = 1804289383 + 846930886 + 1681692777  # glibc's first three values of random()
 PAGE = mmap.PAGESIZE
 OUTPUT_PAGES = PARAMS["length"] * 8 // PAGE
@@ -183,7 +183,128 @@ def test_a_pause_says_what_the_kernel_did_meanwhile(binary: Callable[[str], Path
     assert int(sleep["voluntary"]) >= 1
     for pause in (sleep, spin):
         assert int(pause["ms"]) == PARAMS["pause_ms"] <= int(pause["window"])
-    assert int(spin["voluntary"]) <= int(sleep["voluntary"])
+    assert int(spin["voluntary"]) == 0
+
+
+def used(path: Path, mode: str) -> resource.struct_rusage:
+    """Return what one process took, as the kernel counted it."""
+    with subprocess.Popen([str(path), mode], env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage
+
+
+def test_a_spinning_pause_keeps_the_core_and_a_sleeping_one_does_not(
+    binary: Callable[[str], Path],
+) -> None:
+    # Beside each other: apart from the pause both do the same.
+    usages = [used(binary("first_run"), f"prefault,{word}") for word in ("sleep", "spin")]
+    sleep, spin = (usage.ru_utime + usage.ru_stime for usage in usages)
+    assert spin - sleep > PARAMS["pause_ms"] / 1000 / 3
+
+
+@pytest.mark.usefixtures("single_pages")
+def test_touch_reads_every_page_of_the_output(binary: Callable[[str], Path]) -> None:
+    # Read first, a page is one of zeros for all, and writing it later faults once more.
+    for _ in range(3):
+        natural, touch = (used(binary("first_run"), m).ru_minflt for m in ("natural", "touch"))
+        assert 0.9 * OUTPUT_PAGES < touch - natural < 1.5 * OUTPUT_PAGES
+
+
+def interrupts_of(cpu: int) -> int:
+    head, *rows = Path("/proc/interrupts").read_text(encoding="ascii").splitlines()
+    names = head.split()
+    column, total = names.index(f"CPU{cpu}"), 0
+    for row in rows:
+        counts = row.partition(":")[2].split()[: len(names)]
+        if len(counts) == len(names) and all(word.isdigit() for word in counts):
+            total += int(counts[column])
+    return total
+
+
+def test_the_interrupts_are_those_of_its_own_core(binary: Callable[[str], Path]) -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    for own, other in ((cpus[0], cpus[1]), (cpus[1], cpus[0])):
+        spinning = ["sh", "-c", "while :; do :; done"]  # the other core takes its timer's
+        busy = subprocess.Popen(spinning, preexec_fn=lambda o=other: os.sched_setaffinity(0, {o}))
+        try:
+            before = interrupts_of(own)
+            pinned = {"preexec_fn": lambda o=own: os.sched_setaffinity(0, {o})}
+            text = succeed(binary("first_run"), "prefault,sleep", **pinned)
+            after = interrupts_of(own)
+        finally:
+            busy.kill()
+            busy.wait()
+        counted = int(dict(read("first_run", text))["pause"]["interrupts"])
+        assert 1 <= counted <= after - before
+
+
+PRELOADED = r"""
+#define _GNU_SOURCE
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// The nth call sleeps, touches n * n pages of its own, and returns n.
+long random(void)
+{
+    static long n;
+    static const long ms[] = {5, 30, 150};
+    struct timespec rest = {0, ms[n % 3] * 1000000};
+    nanosleep(&rest, 0);
+    n++;
+    size_t size = (size_t)(n * n) * (size_t)sysconf(_SC_PAGESIZE);
+    int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+    volatile char *pages = mmap(0, size, access, kind, -1, 0);
+    for (size_t i = 0; i < size; i += size / (size_t)(n * n)) {
+        pages[i] = 1;
+    }
+    return n;
+}
+
+// A clock that goes forward in steps of 100 ns.
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    long result = syscall(SYS_clock_gettime, id, now);
+    now->tv_nsec -= now->tv_nsec % 100;
+    return (int)result;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return an environment in which random() and the clock behave in a way that is known."""
+    folder = tmp_path_factory.mktemp("preloaded")
+    (folder / "known.c").write_text(PRELOADED, encoding="ascii")
+    succeed("gcc", "-O1", "-shared", "-fPIC", "-o", folder / "known.so", folder / "known.c")
+    return {**ENVIRONMENT, "LD_PRELOAD": str(folder / "known.so")}
+
+
+@pytest.mark.usefixtures("single_pages")
+def test_each_call_of_random_has_its_own_time_and_faults(
+    binary: Callable[[str], Path], preloaded: dict[str, str]
+) -> None:
+    lines = dict(read("random_probe", succeed(binary("random_probe"), env=preloaded)))
+    ns = [int(lines["call"][n]) for n in ("first", "second", "third")]
+    assert [took >= ms * 1_000_000 for took, ms in zip(ns, (5, 30, 150), strict=True)] == [True] * 3
+    assert ns[0] < ns[1] < ns[2]
+    assert lines["call"]["sink"] == str(1 + 2 + 3)
+    faults = [int(lines["faults"][n]) for n in ("first", "second", "third")]
+    assert faults[0] >= 1
+    assert faults[1:] == [4, 9]
+
+
+def test_the_step_of_the_clock_is_found(
+    binary: Callable[[str], Path], preloaded: dict[str, str]
+) -> None:
+    lines = dict(read("first_run", succeed(binary("first_run"), "natural", env=preloaded)))
+    assert int(lines["clock"]["step"]) >= 100
+    assert int(lines["clock"]["step"]) % 100 == 0
 
 
 # ------------------------------------------------------------------------------------ page faults
@@ -537,9 +658,12 @@ def sources(language: str, suffix: str) -> list[Path]:
     return [ROOT / language / NAME / f"{name}{suffix}" for name in names]
 
 
-def test_no_program_is_longer_than_150_lines() -> None:
-    for path in [*sources("c", ".c"), *sources("rust", ".rs")]:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 150, path
+def test_no_program_and_no_piece_of_one_is_longer_than_150_lines() -> None:
+    found = [*ROOT.glob("c/*/*.[ch]"), *ROOT.glob("rust/*/*.rs")]
+    fixtures = {path.parent.name for path in ROOT.glob("templates/[!_]*/fixture.toml")}
+    assert {path.parent.name for path in found} == fixtures
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in found}
+    assert {path: count for path, count in lengths.items() if count > LINES_AT_MOST} == {}
 
 
 @pytest.mark.parametrize("path", sources("rust", ".rs"), ids=lambda path: path.stem)

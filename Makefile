@@ -1,7 +1,7 @@
 # make run     sets up, builds and runs p04-first-run, and says where its text is
 # make test    every test: unit and functional
 # make check   format, lint, types, import contracts, generated docs, `fixturegen check`
-# make bench   what fixturegen costs beside a bare loop, hyperfine and cargo; about six minutes
+# make bench   what fixturegen costs beside a bare loop, hyperfine and cargo; about three minutes
 # make clean   removes what was built; fixtures/ stays
 
 PYTHON ?= python3
@@ -16,8 +16,8 @@ test: .venv/.dev
 	$(BIN)/python -m pytest
 
 check: .venv/.dev
-	$(BIN)/ruff format --check fixturegen tests bench
-	$(BIN)/ruff check fixturegen tests bench
+	$(BIN)/ruff format --check fixturegen tests bench docs
+	$(BIN)/ruff check fixturegen tests bench docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m docs.generate --check

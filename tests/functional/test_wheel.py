@@ -1,4 +1,4 @@
-"""`pip install .` gives a wheel with the built-in fixtures inside, which works in an empty folder."""
+"""`pip install .` gives a wheel with the built-in fixtures inside: it works in an empty folder."""
 
 from __future__ import annotations
 

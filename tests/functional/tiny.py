@@ -10,6 +10,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -234,7 +235,7 @@ def shape(text: str) -> list[str]:
     """Return a report's lines without its numbers, the lines that name its run, and its notes."""
     lines = []
     for line in text.partition("Changed, skipped, failed")[0].splitlines():
-        words = line.partition("two groups")[0].split()
+        words = re.split(r"two groups|\d+ around ", line, maxsplit=1)[0].split()
         if (
             words
             and words[0] not in ("run", "samples", "NOTE", "repeat")

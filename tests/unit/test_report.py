@@ -85,11 +85,61 @@ def test_the_text_says_what_the_reader_wants_first(tmp_path: Path) -> None:
     assert "claims     2 of 2 hold" in lines
     assert "repeat     fixturegen run a-loop" in lines
     assert any(line.startswith("samples    12 fresh processes, sha256 ") for line in lines)
-    assert any("two groups: 2 around 202, 2 around 403" in line for line in lines)
+    assert any(line.endswith("max  two groups") for line in lines)
+    assert any(line.endswith("2 around 202, 2 around 403") for line in lines)
     assert text.endswith("no process failed.\n")
     assert all(line == line.rstrip() for line in lines)
     assert "\n\n\n" not in text
     assert str(tmp_path) not in text
+
+
+TENTH = 'metric.tenth = { value = "iteration.ns[0] / 10", unit = "us" }\nmetric.wall'
+
+
+def default_rows(root: Path, toml: str, firsts: list[int], case: str) -> list[str]:
+    """Return what stands under the program in the text that no template of its own makes."""
+    of = fixture(toml)
+    taken = [sample(case, i, [ns, 50, 51, 52]) for i, ns in enumerate(firsts, 1)]
+    project = lay(root, toml)
+    text = report.stored_text(project, of, store(project, of, samples=taken))
+    return text.partition("\nloop\n----\n\n")[2].partition("\nClaims of")[0].splitlines()
+
+
+def cells(lines: list[str], mode: str, metric: str) -> list[str]:
+    rows = [line.split() for line in lines if line.startswith("C ")]
+    return next(row for row in rows if row[1:3] == [mode, metric])
+
+
+def test_the_table_of_every_metric_has_decimals_only_where_they_say_something(
+    tmp_path: Path,
+) -> None:
+    toml = TOML.replace("metric.wall", TENTH)
+    lines = default_rows(tmp_path, toml, [20, 21, 22, 23], "loop.c.natural")
+    assert " ".join(lines[0].split()) == "build mode metric unit n median IQR min max"
+    assert cells(lines, "natural", "iter1")[4:] == ["4", "21.5", "1.5", "20", "23"]
+    assert cells(lines, "natural", "faults")[4:] == ["4", "128", "0", "128", "128"]
+    assert cells(lines, "natural", "tenth")[4:] == ["4", "2.15", "0.15", "2", "2.3"]
+    assert cells(lines, "natural", "wall")[4:] == ["4", "1002", "1.5", "1001", "1004"]
+    assert cells(lines, "pre-fault", "faults")[4:] == ["0", "-", "-", "-", "-"]
+
+
+def test_two_groups_that_lie_close_keep_their_decimals(tmp_path: Path) -> None:
+    toml = TOML.replace("metric.wall", TENTH)
+    lines = default_rows(tmp_path, toml, [20, 20, 26, 26], "loop.c.natural")
+    assert lines[0].endswith("  two groups")
+    row = next(line for line in lines if " tenth " in line)
+    assert row.endswith("  2 around 2, 2 around 2.6")
+
+
+def test_groups_stand_below_a_table_that_would_become_too_wide(tmp_path: Path) -> None:
+    long = "sorted-before-the-measurement-with-all-buffers-written"
+    toml = TOML.replace('name = "natural"', f'name = "{long}"').partition("[[claim]]")[0]
+    lines = default_rows(tmp_path, toml, [20, 20, 40, 40], f"loop.c.{long.replace('-', '_')}")
+    table_ends = lines.index("")
+    assert max(len(line) for line in lines[:table_ends]) <= 120
+    assert "two groups" not in lines[0]
+    assert lines[table_ends + 1] == "Rows whose processes fall into two groups:"
+    assert lines[table_ends + 3].endswith(".iter1: 2 around 20, 2 around 40")
 
 
 def test_the_same_samples_give_the_same_bytes(tmp_path: Path) -> None:

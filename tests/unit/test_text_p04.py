@@ -195,7 +195,7 @@ def check_fresh(body: str) -> None:
     parts = table(body, ["part", "us", "IQRs", "difference"])
     assert len(parts) == 6
     assert all(re.fullmatch(r"\d+, \d+", row[2]) for row in parts[1:])
-    assert "A difference that is smaller than they are, or negative, says nothing" in flowed(body)
+    assert "A difference smaller than these spreads, above or below 0, says nothing" in flowed(body)
 
 
 CHECKS: dict[str, Callable[[str], None]] = {

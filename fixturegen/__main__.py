@@ -8,17 +8,25 @@ import sys
 
 def main() -> None:
     """Run the command line; exits with the codes of `errors`."""
-    if sys.argv[1:] == ["--version"]:
-        # Answered before click is imported: a version is asked for by scripts, often.
-        from fixturegen import __version__
-
-        sys.stdout.write(f"fixturegen {__version__}\n")
+    if sys.argv[1:] == ["--version"] and _version_said():
         return
     # Imports make many objects that stay: looking for garbage among them takes as long as some.
     gc.set_threshold(50_000)
     from fixturegen.cli import run
 
     run()
+
+
+def _version_said() -> bool:
+    """Answer before click is imported, for scripts ask often; False if nobody takes the answer."""
+    from fixturegen import __version__
+
+    try:
+        sys.stdout.write(f"fixturegen {__version__}\n")
+        sys.stdout.flush()
+    except (OSError, AttributeError):  # None: closed from the start
+        return False  # the command line says why, as it does of every command
+    return True
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from fixturegen import __version__, errors
 from fixturegen.cli.help_options import HELP_OPTIONS
 
+READER_GONE = 141  # as a program that SIGPIPE ends
 COMMANDS = {
     "list": "the fixtures, their programs, cases and claims",
     "render": "templates to c/ and rust/ (--check: only compare)",
@@ -31,8 +32,30 @@ COMMANDS = {
 }
 
 
+class ReaderGoneError(Exception):
+    """Nobody reads the output any more. Not an OSError: click would end with 1, which is drift."""
+
+    def __init__(self, reason: BrokenPipeError) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 class Group(click.Group):
     """Loads `fixturegen.cli.NAME:command` when NAME is used."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Read the command line, which may print the help."""
+        try:
+            return super().make_context(*given, **more)
+        except BrokenPipeError as error:
+            raise ReaderGoneError(error) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which a fixture is made."""
@@ -86,7 +109,7 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture or
     template is wrong; 4 a build failed; 5 a measured program failed; 6 a tool is missing;
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
-    130 interrupted (what was measured is kept).
+    130 interrupted (what was measured is kept); 141 the reader of the output went away.
     """
     for folder in folders:
         try:
@@ -106,19 +129,33 @@ def status() -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
             stream.reconfigure(errors="backslashreplace")
     return _guarded()
 
 
+def _open_closed() -> None:
+    """Let what was closed from the start (>&-) lead nowhere, so that no file gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - a number, and for good
+
+
 def _leave(code: int) -> NoReturn:
     """Exit at once: taking the interpreter apart would need a tenth of a short command's time."""
     try:
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: closed from the start, 2>&-
-            stream.flush()
-    except (OSError, ValueError):
-        sys.exit(code)  # the interpreter says what could not be written
+        sys.stdout.flush()
+    except OSError as error:
+        code = _refused(error)
+    with contextlib.suppress(OSError):  # None: closed from the start, 2>&-
+        if sys.stderr is not None:
+            sys.stderr.flush()
     os._exit(code)
 
 
@@ -131,7 +168,8 @@ def _guarded() -> int:
         result = cli.main(prog_name="fixturegen", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return 2
     except errors.FixturegenError as error:
         _say(f"fixturegen: {error}")
@@ -139,15 +177,36 @@ def _guarded() -> int:
     except (KeyboardInterrupt, click.Abort):
         _say("fixturegen: interrupted")
         return errors.InterruptedRunError.exit_code
-    except BrokenPipeError:
-        _forget_stdout()
-        return 141  # as a program that SIGPIPE ends
+    except ReaderGoneError as error:
+        return _refused(error.reason)
     except OSError as error:
-        _say(f"fixturegen: {error}")
-        return errors.FileError.exit_code
+        return _refused(error)
     except Exception as error:
         _say(_bug(error))
         return 70
+
+
+def _refused(error: OSError) -> int:
+    """Say what the system refused, a stream or a file, and return the exit code."""
+    stream = _stream(error)
+    if stream == "standard output":
+        _forget_stdout()
+    if isinstance(error, BrokenPipeError):
+        return READER_GONE
+    _say(f"fixturegen: {stream}: {error.strerror}" if stream else f"fixturegen: {error}")
+    return errors.FileError.exit_code
+
+
+def _stream(error: OSError) -> str:
+    """Return which stream could not be written to, or "" if it was something else."""
+    import traceback
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is click.echo.__code__:
+            return "standard error" if frame.f_locals.get("err") else "standard output"
+        if frame.f_code is _leave.__code__:
+            return "standard output"
+    return ""
 
 
 def _say(text: str) -> None:

@@ -14,6 +14,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -228,9 +229,12 @@ def test_the_interrupts_are_those_of_its_own_core(binary: Callable[[str], Path])
     if len(cpus) < 2:
         pytest.skip("needs two CPUs")
     for own, other in ((cpus[0], cpus[1]), (cpus[1], cpus[0])):
-        spinning = ["sh", "-c", "while :; do :; done"]  # the other core takes its timer's
-        busy = subprocess.Popen(spinning, preexec_fn=lambda o=other: os.sched_setaffinity(0, {o}))
+        busy = subprocess.Popen(
+            [sys.executable, "-c", "import time\nwhile True: time.sleep(0.0001)"],
+            preexec_fn=lambda o=other: os.sched_setaffinity(0, {o}),
+        )  # thousands of timer interrupts a second on the other core
         try:
+            time.sleep(0.2)
             before = interrupts_of(own)
             pinned = {"preexec_fn": lambda o=own: os.sched_setaffinity(0, {o})}
             text = succeed(binary("first_run"), "prefault,sleep", **pinned)

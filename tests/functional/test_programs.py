@@ -213,6 +213,20 @@ def test_touch_reads_every_page_of_the_output(binary: Callable[[str], Path]) -> 
         assert 0.9 * OUTPUT_PAGES < touch - natural < 1.5 * OUTPUT_PAGES
 
 
+@pytest.mark.usefixtures("single_pages")
+def test_touch_reads_every_page_of_both_buffers(
+    binary: Callable[[str], Path], preloaded: dict[str, str]
+) -> None:
+    # The pause takes all pages of the buffers away. What touch has read is mapped again, so that
+    # iteration 1 faults only where it writes.
+    first = {
+        mode: faults(read("first_run", succeed(binary("first_run"), mode, env=preloaded)))[0]
+        for mode in ("sleep", "sleep,touch")
+    }
+    assert first["sleep"] > 1.9 * OUTPUT_PAGES
+    assert 0.9 * OUTPUT_PAGES < first["sleep,touch"] < 1.1 * OUTPUT_PAGES
+
+
 def interrupts_of(cpu: int) -> int:
     head, *rows = Path("/proc/interrupts").read_text(encoding="ascii").splitlines()
     names = head.split()
@@ -248,6 +262,8 @@ def test_the_interrupts_are_those_of_its_own_core(binary: Callable[[str], Path])
 
 PRELOADED = r"""
 #define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -259,7 +275,7 @@ long random(void)
     static long n;
     static const long ms[] = {5, 30, 150};
     struct timespec rest = {0, ms[n % 3] * 1000000};
-    nanosleep(&rest, 0);
+    syscall(SYS_nanosleep, &rest, 0);
     n++;
     size_t size = (size_t)(n * n) * (size_t)sysconf(_SC_PAGESIZE);
     int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -277,15 +293,65 @@ int clock_gettime(clockid_t id, struct timespec *now)
     now->tv_nsec -= now->tv_nsec % 100;
     return (int)result;
 }
+
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t);
+static struct { uintptr_t start; size_t size; } block[64];
+static size_t blocks;
+
+static void *noted(void *start, size_t size)
+{
+    if (size == BUFFER && blocks < 64) {
+        block[blocks].start = (uintptr_t)start;
+        block[blocks++].size = size;
+    }
+    return start;
+}
+
+void *malloc(size_t size)
+{
+    return noted(__libc_malloc(size), size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return noted(__libc_calloc(count, size), count * size);
+}
+
+// A pause after which no whole page of a buffer is mapped.
+static int pause_and_take(const struct timespec *rest)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    syscall(SYS_nanosleep, rest, 0);
+    for (size_t i = 0; i < blocks; i++) {
+        uintptr_t start = (block[i].start + page - 1) / page * page;
+        uintptr_t end = (block[i].start + block[i].size) / page * page;
+        madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+int nanosleep(const struct timespec *rest, struct timespec *left)
+{
+    (void)left;
+    return pause_and_take(rest);
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *rest, struct timespec *left)
+{
+    (void)id, (void)flags, (void)left;
+    return pause_and_take(rest);
+}
 """
 
 
 @pytest.fixture(scope="session")
 def preloaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment in which random() and the clock behave in a way that is known."""
+    """Return an environment in which random(), clock and pauses behave in a way that is known."""
     folder = tmp_path_factory.mktemp("preloaded")
     (folder / "known.c").write_text(PRELOADED, encoding="ascii")
-    succeed("gcc", "-O1", "-shared", "-fPIC", "-o", folder / "known.so", folder / "known.c")
+    buffer = f"-DBUFFER={PARAMS['length'] * 8}"
+    shared = ("-shared", "-fPIC", "-O1", "-fno-builtin", buffer)
+    succeed("gcc", *shared, "-o", folder / "known.so", folder / "known.c")
     return {**ENVIRONMENT, "LD_PRELOAD": str(folder / "known.so")}
 
 

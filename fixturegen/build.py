@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fixturegen import disassembly, errors, files, process, rendered
+from fixturegen import disassembly, errors, files, process, rendered, toolchain
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
@@ -68,26 +68,6 @@ def source_root(project: Project, fixture: Fixture, params: Mapping[str, Value])
     return project.root if declared else work_folder(project, fixture, params)
 
 
-def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the languages that can be built here, and for each other one the reason.
-
-    Raises errors.ToolMissingError for C: without a C compiler there is no launcher either.
-    """
-    languages, missing = [], {}
-    for name in wanted:
-        absent = [(t, p) for t, p in LANGUAGES[name].tools if process.find(t) is None]
-        if not absent:
-            languages.append(name)
-            continue
-        tool, package = absent[0]
-        if name == "c":
-            raise errors.ToolMissingError(
-                f"no C compiler: {tool!r} is not on PATH", f"apt-get install {package}"
-            )
-        missing[name] = f"{LANGUAGES[name].label} left out: {tool} is not on PATH"
-    return languages, missing
-
-
 def make(
     project: Project,
     fixture: Fixture,
@@ -99,7 +79,7 @@ def make(
 
     report is told one line a compiled binary. Raises errors.BuildError and ToolMissingError.
     """
-    languages, missing = available(fixture, wanted)
+    languages, missing = toolchain.available(wanted)
     root = source_root(project, fixture, params)
     work = work_folder(project, fixture, params)
     texts = rendered.sources(project, fixture, params, languages, root, work)

@@ -41,7 +41,10 @@ class Project(Struct, frozen=True, dict=True):
 
     @property
     def build(self) -> Path:
-        """Binaries, sources of changed parameters, runs under way; ignored by git."""
+        """Binaries, sources of changed parameters, runs under way; ignored by git.
+
+        Unlike `c` or `fixtures` it may be a link to another disk: nobody is given what is in it.
+        """
         return self.root / "build"
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from fixturegen import build, files
+from fixturegen import build, files, toolchain
 from fixturegen.cli.common import (
     language_option,
     names_argument,
@@ -38,6 +38,8 @@ def command(
     project = project_of(ctx)
     fixtures = [project.load(name) for name in project.choose(names)]
     changed = parse_sets(fixtures, sets)
+    if languages:
+        fixtures = toolchain.startable(fixtures, languages)
     with files.lock(project.build / "lock", "fixturegen build", wait=wait):
         for fixture in fixtures:
             params = {**fixture.params, **{k: v for k, v in changed.items() if k in fixture.params}}

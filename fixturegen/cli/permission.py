@@ -24,8 +24,7 @@ def allowed(fixtures: Sequence[Fixture], given: Sequence[str]) -> tuple[str, ...
     from fixturegen.spec.conditions import ALLOWED, DROP, permitted_knobs
     from fixturegen.tune import KNOBS
 
-    modes = [mode for f in fixtures for program in f.programs for mode in program.modes]
-    asked = {mode.allow for mode in modes} | {f"tune:{knob}" for m in modes for knob in m.tune}
+    asked = set().union(*map(_asked, fixtures))
     for what in given:
         if not ALLOWED.fullmatch(what):
             raise errors.UsageError(
@@ -43,6 +42,27 @@ def allowed(fixtures: Sequence[Fixture], given: Sequence[str]) -> tuple[str, ...
                     f"--allow {one}: none of the chosen fixtures asks for it", "leave it out"
                 )
     return tuple(dict.fromkeys(given))
+
+
+def _asked(fixture: Fixture) -> set[str]:
+    """Return what the modes of a fixture ask for, each knob by itself: `tune:KNOB`."""
+    modes = [mode for program in fixture.programs for mode in program.modes]
+    return {m.allow for m in modes} | {f"tune:{knob}" for m in modes for knob in m.tune}
+
+
+def own(fixture: Fixture, allow: Sequence[str]) -> tuple[str, ...]:
+    """Return what of `allow` the fixture itself asks for: so its run is recorded and repeated."""
+    from fixturegen.spec.conditions import TUNE, permitted_knobs
+
+    asked = _asked(fixture)
+    kept = []
+    for what in allow:
+        knobs = [knob for knob in permitted_knobs([what]) if f"{TUNE}{knob}" in asked]
+        if knobs:
+            kept.append(TUNE + ",".join(knobs))
+        elif what in asked:
+            kept.append(what)
+    return tuple(kept)
 
 
 @contextlib.contextmanager

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from fixturegen import build, errors, files, record
+from fixturegen import build, errors, files, record, toolchain
 from fixturegen.cli import permission
 from fixturegen.cli.common import (
     Whole,
@@ -89,6 +90,10 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
         return
     if given["as_json"]:
         raise errors.UsageError("--json goes with --plan")
+    if not given["resume"]:
+        fixtures = _startable(fixtures, options.languages)
+    for fixture in fixtures:
+        project.target(record.run_folder(project, fixture.name, "any"))  # not behind a link
     owner = f"pid {os.getpid()}, since {_now()}" + (
         f", run {given['label']!r}" if given["label"] else ""
     )
@@ -103,6 +108,15 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
             "there is no interrupted run to resume", "start one: fixturegen run"
         )
     ctx.exit(max(code or 0 for code in codes))
+
+
+def _startable(fixtures: list[Fixture], languages: tuple[str, ...]) -> list[Fixture]:
+    """Return the fixtures that can be run at all; say which of several cannot."""
+    found = toolchain.startable(fixtures, languages)
+    for fixture in fixtures:
+        if fixture not in found:
+            click.echo(f"{fixture.name}: nothing to run in the languages asked for", err=True)
+    return found
 
 
 def _now() -> str:
@@ -120,7 +134,8 @@ def _run_all(
     codes: list[int | None] = []
     for place, fixture in enumerate(fixtures):
         try:
-            codes.append(_run_one(project, fixture, options, given))
+            own = replace(options, allow=permission.own(fixture, options.allow))
+            codes.append(_run_one(project, fixture, own, given))
         except errors.FixturegenError as error:
             rest = " ".join(later.name for later in fixtures[place + 1 :])
             if rest and not given["resume"]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fixturegen import errors, files
+from fixturegen import errors, files, mistakes
 from fixturegen.languages import LANGUAGES, Rendered
 from fixturegen.model import Fixture, Value
 from fixturegen.project import Project
@@ -44,7 +44,7 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
     parts = name.split("/")
     odd = "\\" in name or not name.isprintable() or len(name) > 200
     if odd or not all(parts) or ".." in parts or "." in parts:
-        raise errors.SpecError(
+        raise mistakes.OutsideError(
             f"template {name[:200]!r}: leads outside the templates",
             "an include names a file in the fixture's folder or in _lib",
         )
@@ -166,58 +166,29 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
         text = "".join(sandbox.pieces(created.get_template(template).generate(values)))
     except jinja2.TemplateNotFound as error:
         hint = "it is looked for in the fixture's folder and in templates/_lib"
-        at = _place(error, shown)
+        at = mistakes.place(error, shown)
         raise errors.SpecError(f"{at}: there is no template {error.name!r}", hint) from error
     except jinja2.TemplateSyntaxError as error:
         at = f"{error.filename or shown}:{error.lineno}"
         raise errors.SpecError(f"{at}: {error.message}") from error
     except jinja2.exceptions.SecurityError as error:
-        raise errors.SpecError(f"{_place(error, shown)}: {error}") from error
+        raise errors.SpecError(f"{mistakes.place(error, shown)}: {error}") from error
     except jinja2.UndefinedError as error:
+        said = str(error).replace(mistakes.Params.shown, "params has no ")
         raise errors.SpecError(
-            f"{_place(error, shown)}: {error}", _near(str(error), values)
+            f"{mistakes.place(error, shown)}: {said}", mistakes.near(said, values)
+        ) from error
+    except mistakes.OutsideError as error:
+        raise errors.SpecError(
+            f"{mistakes.place(error, shown)}: {error.what}", error.hint
         ) from error
     except errors.FixturegenError:
         raise
     except Exception as error:  # a template can raise anything: its author is told where
-        raise errors.SpecError(f"{_place(error, shown)}: {_said(error)}") from error
+        raise errors.SpecError(f"{mistakes.place(error, shown)}: {mistakes.said(error)}") from error
     if "\r" in text:
         raise errors.SpecError(f"{shown}: a value put a CR into the text")
     return text.rstrip("\n") + "\n"
-
-
-def _said(error: Exception) -> str:
-    """Return what went wrong in a template, in its author's words."""
-    from fixturegen.sandbox import LimitError
-
-    if isinstance(error, LimitError | OverflowError | MemoryError):
-        return f"too much for a template: {error or 'out of memory'}"
-    if isinstance(error, RecursionError):
-        return "includes or calls itself without end"
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-
-
-def _place(error: BaseException, shown: str) -> str:
-    """Return template and line in which `error` arose: Jinja rewrites the traceback so."""
-    place, step = shown, error.__traceback__
-    while step is not None:
-        name = step.tb_frame.f_code.co_filename
-        if name.startswith("templates/"):
-            place = f"{name}:{step.tb_lineno}"
-        step = step.tb_next
-    return place
-
-
-def _near(message: str, values: Mapping[str, Any]) -> str:
-    """Return a hint for an unknown name; of a dict, which may be any, only a close one."""
-    attribute = re.search(r"attribute '(\w+)'", message)
-    if attribute:
-        hint = nearest(attribute[1], values.get("params", {}))
-        return hint if hint.startswith("did") else ""
-    name = re.search(r"'(\w+)' is undefined", message)
-    if name and name[1] in values:
-        return "an import sees no values unless it ends in `with context`"
-    return nearest(name[1], values) if name else ""
 
 
 def fixture_files(
@@ -237,7 +208,7 @@ def fixture_files(
                     folders, entry.dialect, finalizer(literal)
                 )
             values = {
-                "params": dict(params),
+                "params": mistakes.Params(params),
                 "fixture": fixture.name,
                 "title": fixture.title,
                 "header": _header(folders, entry),

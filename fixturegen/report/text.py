@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fixturegen import files, machine, record, render, units
+from fixturegen import files, machine, mistakes, record, render, units
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.ahead import TEMPLATE, environment
@@ -27,7 +27,8 @@ def current_run(project: Project, fixture: str) -> str | None:
     """Return the run that the fixture's text names, else the newest complete one, else None."""
     path = text_path(project, fixture)
     if path.is_file():
-        found = re.search(r"^run +([^\s,]+)", files.read_text(path), re.MULTILINE)
+        text = files.read_bytes(path).decode(errors="replace")
+        found = re.search(r"^run +([^\s,]+)", text, re.MULTILINE)
         if found and (record.run_folder(project, fixture, found[1]) / record.CONTEXT).is_file():
             return found[1]
     complete = [
@@ -57,7 +58,7 @@ def render_report(
     shown = next(
         (project.shown(f / TEMPLATE) for f in folders if (f / TEMPLATE).is_file()), TEMPLATE
     )
-    values = {"params": dict(summary.params)}
+    values = {"params": mistakes.Params(summary.params)}
     text = render.render_text(created, TEMPLATE, values, shown)
     stripped = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", stripped).lstrip("\n")
@@ -95,7 +96,7 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
         "cpus": _cpus(context),
         "cpu_reason": context["cpu_reason"],
         "toolchain": _toolchain(context),
-        "launcher": dict(context.get("launcher", {})),
+        "launcher": {"start": "", "linked": "", "rcu": "", **context.get("launcher", {})},
         "claims": [_claim(result, summary, context) for result in summary.claims()],
         "disturbances": [units.escape(words, 300) for words in context["disturbances"]],
         "notes": _notes(context, summary),

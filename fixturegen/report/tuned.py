@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fixturegen import units
+from fixturegen.tune import KNOBS
 
 UNKNOWN = "unknown: "
 
@@ -25,7 +26,8 @@ def rungs(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
 def _rung(readings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     read = [state for each in readings for state in (each["before"], each.get("after")) if state]
     states, reasons = {}, {}
-    for knob in read[0]:
+    # Not in the order of the context, which is another one when it comes from its file.
+    for knob in [*(name for name in KNOBS if name in read[0]), *sorted({*read[0]} - {*KNOBS})]:
         distinct = list(dict.fromkeys(str(state[knob]) for state in read))
         states[knob] = ", then ".join(_state(words) for words in distinct)
         for words in distinct:

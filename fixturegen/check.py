@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fixturegen import errors, files, record, render, report
 from fixturegen.model import Fixture
@@ -14,7 +14,7 @@ class Finding:
     """One thing that does not agree, with the command that repairs it."""
 
     fixture: str
-    kind: str  # "render", "report", "claim", "data"
+    kind: str  # "fixture" (itself wrong), "render", "report", "claim", "data"
     what: str
     repair: str
 
@@ -29,10 +29,20 @@ class Checked:
     claims: int = 0
     undecided: int = 0
     findings: list[Finding] | None = None
+    notes: list[str] = field(default_factory=list)  # to be known, and nothing to repair
 
     def add(self, finding: Finding) -> None:
         """Take in one finding."""
         self.findings = [*(self.findings or []), finding]
+
+
+def check_named(project: Project, name: str, checked: Checked) -> None:
+    """Check the fixture `name`; one that is itself wrong is a finding like any other."""
+    try:
+        check_fixture(project, project.load(name), checked)
+    except errors.SpecError as error:
+        hint = f"edit it: {error.hint}" if error.hint else "edit it"
+        checked.add(Finding(name, "fixture", error.what, hint))
 
 
 def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
@@ -59,8 +69,13 @@ def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
 def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> None:
     repair = f"fixturegen render {fixture.name}"
     expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+    checked.programs += len(expected)
+    if expected and not any((project.root / path).is_file() for path in expected):
+        folders = ", ".join(dict.fromkeys(f"{path.rpartition('/')[0]}/" for path in expected))
+        what = f"none of the {len(expected)} program files is there: {folders}"
+        checked.add(Finding(fixture.name, "render", what, repair))
+        expected = {}
     for path, text in expected.items():
-        checked.programs += 1
         target = project.root / path
         if not target.is_file():
             checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
@@ -89,9 +104,12 @@ def _check_run(
     checked.texts += 1
     if not path.is_file():
         checked.add(Finding(fixture.name, "report", f"{project.shown(path)} is missing", repair))
-    elif files.read_text(path) != report.render_report(project, fixture, stored, summary):
+    elif files.read_bytes(path) != report.render_report(project, fixture, stored, summary).encode():
         what = f"{project.shown(path)} is not what the samples of run {run} give"
         checked.add(Finding(fixture.name, "report", what, repair))
+    if failed := len(summary.failures):
+        samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
+        checked.notes.append(f"{project.shown(path)} is of run {run}, which has {samples}")
     for result in summary.claims():
         checked.claims += 1
         checked.undecided += result.verdict.state == "undecided"

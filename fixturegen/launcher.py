@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from fixturegen.errors import FixturegenError
+from fixturegen.errors import FixturegenError, ProgramError
 from fixturegen.launcher_build import build_launcher
 from fixturegen.launcher_start import (
     Hello,
@@ -73,6 +73,7 @@ class Launcher:
         self._complaints = os.memfd_create("launcher-stderr")
         self._running = False  # requests were sent whose replies are not all read
         self._timeouts: list[float] = []
+        self._limits: list[int] = []
         self.meanwhile: Callable[[], None] | None = None  # done in `run` while there is time
         command = [str(binary), "--project", str(project), "--parent", str(os.getpid())]
         pipe = subprocess.PIPE
@@ -128,6 +129,7 @@ class Launcher:
         text = b"".join(os.fsencode(string) + b"\0" for string in strings)
         self._send(_DEFINE, struct.pack(f"={len(numbers)}q", *numbers) + text)
         self._timeouts.append(start.timeout_s)
+        self._limits.append(start.output_limit)
         return case
 
     def run(self, schedule: Iterable[int]) -> Iterator[Outcome]:
@@ -230,7 +232,7 @@ class Launcher:
             raise self._ended()
         return data
 
-    def _ended(self) -> FixturegenError:
+    def _ended(self) -> ProgramError:
         """Reap the launcher; return an error that says how it ended and what it said."""
         assert self._process
         self._running = True
@@ -240,7 +242,7 @@ class Launcher:
         said = os.pread(self._complaints, 4096, 0).decode(errors="replace").strip()
         self.abort()
         how = "closed its pipe" if code is None else _describe_end(code)
-        return FixturegenError(f"the launcher ended unexpectedly ({how})", said)
+        return ProgramError(f"the launcher ended unexpectedly ({how})", said)
 
     def _receive(self, expected: int) -> Outcome:
         """Read the next reply."""
@@ -269,7 +271,8 @@ class Launcher:
         else:
             end = _describe_end(os.waitstatus_to_exitcode(code))
         if flags & _FLOODED:
-            return "flood", f"more output than its limit, {end}"
+            limit = self._limits[case]
+            return "flood", f"more output than its limit ({limit} bytes: output_limit), {end}"
         if flags & _TIMED_OUT:
             return "timeout", end
         return ("ok", "") if code == 0 else ("signal" if code & 0x7F else "exit", end)

@@ -215,3 +215,8 @@ class Sample(Struct, frozen=True):
     lines: dict[str, dict[str, list[int | str]]]
     leftovers: int = 0
     rcu: int = -1
+
+
+def written(value: Value) -> str:
+    """Return a parameter's value as --set takes it: true and false as TOML has them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

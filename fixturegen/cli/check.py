@@ -7,9 +7,10 @@ from dataclasses import asdict
 
 import click
 
-from fixturegen import check
+from fixturegen import check, errors
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.report.view import plural
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -26,25 +27,31 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
 
     Compares c/ and rust/ with the templates, every stored run with its digest, each text with the
     samples of the run that it names, and judges the claims. Needs no compiler. Each finding comes
-    with the command that repairs it; exit 1 if there is one.
+    with the command that repairs it; exit 1 if there is one, 3 if a fixture or template itself is
+    wrong (kind "fixture"), of which nothing else could be checked.
     """
     project = project_of(ctx)
     checked = check.Checked()
     for name in project.choose(names):
-        check.check_fixture(project, project.load(name), checked)
+        check.check_named(project, name, checked)
     findings = checked.findings or []
+    code = errors.CheckError.exit_code if findings else 0
+    if any(finding.kind == "fixture" for finding in findings):
+        code = errors.SpecError.exit_code
     if as_json:
         click.echo(
             json.dumps({**asdict(checked), "findings": [asdict(f) for f in findings]}, indent=1)
         )
-        ctx.exit(1 if findings else 0)
+        ctx.exit(code)
     for finding in findings:
         click.echo(f"{finding.kind:<7} {finding.what}")
         click.echo(f"        repair: {finding.repair}")
+    for note in checked.notes:
+        click.echo(f"note    {note}")
     click.echo(
-        f"{checked.programs} program files, {checked.runs} stored runs, {checked.texts} texts, "
-        f"{checked.claims} claims"
+        f"{plural(checked.programs, 'program file')}, {plural(checked.runs, 'stored run')}, "
+        f"{plural(checked.texts, 'text')}, {plural(checked.claims, 'claim')}"
         + (f" ({checked.undecided} undecided)" if checked.undecided else "")
-        + (f": {len(findings)} findings" if findings else ": all agree")
+        + (f": {plural(len(findings), 'finding')}" if findings else ": all agree")
     )
-    ctx.exit(1 if findings else 0)
+    ctx.exit(code)

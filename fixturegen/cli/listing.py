@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
-from fixturegen import record
+from fixturegen import errors, record
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
-from fixturegen.model import Fixture
+from fixturegen.model import Fixture, written
 from fixturegen.project import Project
+from fixturegen.report.view import plural
+
+SHOWN = 3  # stored runs, the last ones
 
 
 @click.command("list", context_settings=HELP_OPTIONS)
@@ -27,16 +30,26 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     fixturegen list --json           the same for a script
 
     Names on the left of a metric are the paths that claims and reports use:
-    program.language[.build].mode.metric.
+    program.language[.build].mode.metric. A fixture that is wrong is told, and the others are shown
+    all the same; exit 3 then.
     """
     project = project_of(ctx)
     chosen = list(names) or [*project.own, *project.builtin]
-    described = [describe(project, project.load(name)) for name in project.choose(tuple(chosen))]
+    described, worst = [], 0
+    for name in project.choose(tuple(chosen)):
+        try:
+            described.append(describe(project, project.load(name)))
+        except (errors.SpecError, errors.FileError) as error:
+            click.echo(f"fixturegen: {error}", err=True)
+            worst = errors.SpecError.exit_code
     if as_json:
         click.echo(json.dumps(described, indent=1))
-        return
-    for entry in described:
+        ctx.exit(worst)
+    for place, entry in enumerate(described):
+        if not names and entry["builtin"] and not (place and described[place - 1]["builtin"]):
+            click.echo("\nBuilt-in fixtures:" if place else "Built-in fixtures:")
         _show(entry, full=bool(names))
+    ctx.exit(worst)
 
 
 def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
@@ -74,7 +87,7 @@ def _show(entry: dict[str, Any], *, full: bool) -> None:
         cases = len(program["cases"])
         click.echo(
             f"  {program['name']:<14} {', '.join(program['languages'])}; "
-            f"{cases} case{'s'[: cases != 1]} x {program['rounds']} rounds"
+            f"{plural(cases, 'case')} x {plural(program['rounds'], 'round')}"
         )
         if full:
             for path in program["cases"]:
@@ -82,9 +95,12 @@ def _show(entry: dict[str, Any], *, full: bool) -> None:
             for metric in program["metrics"]:
                 click.echo(f"      .{metric['name']} [{metric['unit']}] = {metric['value']}")
     if full and entry["params"]:
-        click.echo("  parameters: " + ", ".join(f"{k}={v}" for k, v in entry["params"].items()))
+        click.echo(
+            "  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in entry["params"].items())
+        )
     runs = entry["runs"]
+    last = f"{', the last' if len(runs) > SHOWN else ''}: {', '.join(runs[-SHOWN:])}"
     click.echo(
-        f"  {len(entry['claims'])} claims; {len(runs)} stored runs"
-        + (f": {', '.join(runs)}" if runs else "")
+        f"  {plural(len(entry['claims']), 'claim')}; {plural(len(runs), 'stored run')}"
+        + (last if runs else "")
     )

@@ -9,7 +9,7 @@ import click
 from fixturegen import errors, files, record, report
 from fixturegen.model import Fixture
 from fixturegen.project import Project
-from fixturegen.report.view import View, number, table
+from fixturegen.report.view import View, number, plural, table
 from fixturegen.runner.ending import Ended, put_in_place, textless
 from fixturegen.summary import Summary, failing
 
@@ -29,11 +29,12 @@ def conclude(
         click.echo(f"claim {result.verdict.state}: {result.claim.text}")
     if claims:
         click.echo(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
+    _say_leftovers(ended.summary)
     _say_place(project, fixture, ended, project.shown(target))
     if ended.summary.failures:
         path, number_, _, detail = ended.summary.failures[0]
         click.echo(
-            f"fixturegen: {len(ended.summary.failures)} failed samples, the first: "
+            f"fixturegen: {plural(len(ended.summary.failures), 'failed sample')}, the first: "
             f"{path}, round {number_}: {detail}",
             err=True,
         )
@@ -67,13 +68,24 @@ def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
     return target
 
 
+def _say_leftovers(summary: Summary) -> None:
+    for path, case in summary.cases.items():
+        if case.leftovers:
+            words = "1 process" if case.leftovers == 1 else f"{case.leftovers} processes"
+            click.echo(
+                f"{words} outlived the program that started them ({path}), and were ended", err=True
+            )
+
+
 def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> None:
     if not ended.lacking:
         click.echo(f"fixture: {shown}")
         return
     current = project.shown(report.text_path(project, fixture.name))
     click.echo(f"not the fixture's text, because: {'; '.join(ended.lacking)}")
-    click.echo(f"  {current} is as it was; this run's text: {shown}")
+    has = report.text_path(project, fixture.name).is_file()
+    words = f"{current} is as it was" if has else f"there is no {current} yet"
+    click.echo(f"  {words}; this run's text: {shown}")
     click.echo(
         f"  to make it the text: fixturegen report {fixture.name} --run {ended.context['run']}"
     )

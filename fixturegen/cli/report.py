@@ -10,6 +10,8 @@ from fixturegen import errors, files, record, report
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.project import Project
+from fixturegen.report.view import plural
+from fixturegen.runner import ending
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -51,18 +53,21 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         text = report.stored_text(project, project.load(name), record.stored(project, name, run))
         path = report.text_path(project, name)
         if not check:
-            changed = files.write(path, text)
+            changed = files.write(project.target(path), text)
+            if run in ending.textless(project, name):  # its text lay beside it until now
+                files.remove(record.run_folder(project, name, run) / record.REPORT)
             click.echo(
                 f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})"
             )
             continue
-        old = files.read_text(path) if path.is_file() else ""
-        if old != text:
+        old = files.read_bytes(path) if path.is_file() else b""
+        if old != text.encode():
             drift += 1
-            click.echo(_diff(project, name, old, text), nl=False)
+            click.echo(_diff(project, name, old.decode(errors="backslashreplace"), text), nl=False)
     if drift:
         words = " ".join(["fixturegen report", *names, *(["--run", run_name] if run_name else [])])
-        click.echo(f"{drift} texts differ from what their samples give; repair: {words}", err=True)
+        differ = f"{plural(drift, 'text')} differ{'s' * (drift == 1)} from what the samples give"
+        click.echo(f"{differ}; repair: {words}", err=True)
         ctx.exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from fixturegen.units import format_percent
 
 LAUNCHER = "fixturegen-lnch"  # the launcher's comm: the kernel keeps 15 characters
 STEAL_SHARE = 0.01  # of all time since boot; from here on another guest's load is in the numbers
+OTHER = "another fixturegen run is measuring"
+OTHERS = re.compile(rf"{OTHER} \(launcher process ([0-9, ]+)\)")
 POWER = "sys/class/power_supply"
 
 
@@ -34,6 +37,18 @@ def disturbances(root: Path = Path("/"), exclude_pid: int = 0) -> list[str]:
     ]
 
 
+def add(known: list[str], words: str) -> None:
+    """Add a disturbance to those that are `known`: other runs, one after the other, in one line."""
+    if words in known:
+        return
+    for place, line in enumerate(known):
+        if (runs := OTHERS.fullmatch(line)) and (more := OTHERS.fullmatch(words)):
+            pids = ", ".join(dict.fromkeys([*runs[1].split(", "), *more[1].split(", ")]))
+            known[place] = f"{OTHER} (launcher process {pids})"
+            return
+    known.append(words)
+
+
 def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
     pids = [
         pid
@@ -44,7 +59,7 @@ def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
     ]
     if not pids:
         return []
-    return [f"another fixturegen run is measuring (launcher process {', '.join(pids[:8])})"]
+    return [f"{OTHER} (launcher process {', '.join(pids[:8])})"]
 
 
 def _parent(tree: Tree, pid: str) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from fixturegen import errors, files, record
-from fixturegen.model import Fixture
+from fixturegen.model import Fixture, written
 from fixturegen.project import Project
 from fixturegen.runner.rungs import changed
 from fixturegen.summary import Summary
@@ -46,7 +46,9 @@ def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
     reasons = ["the knobs of a folder (--sysfs)"] if context["asked"].get("sysfs") else []
     if context["params"] != context["declared_params"]:
         other = {k: v for k, v in context["params"].items() if v != context["declared_params"][k]}
-        reasons.append("changed parameters: " + ", ".join(f"{k}={v}" for k, v in other.items()))
+        reasons.append(
+            "changed parameters: " + ", ".join(f"{k}={written(v)}" for k, v in other.items())
+        )
     short = [name for name, n in context["declared_rounds"].items() if context["rounds"][name] < n]
     if short:
         reasons.append(f"fewer rounds than declared: {', '.join(short)}")
@@ -54,7 +56,8 @@ def lacking(context: Mapping[str, Any], summary: Summary) -> list[str]:
     if absent:
         reasons.append(f"languages left out: {', '.join(absent)}")
     if summary.failures:
-        reasons.append(f"{len(summary.failures)} failed samples")
+        count = len(summary.failures)
+        reasons.append("1 failed sample" if count == 1 else f"{count} failed samples")
     if context["skipped"]:
         reasons.append(
             f"{sum(context['skipped'].values())} samples skipped after {GIVE_UP} failures of a case"

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fixturegen import errors, record
-from fixturegen.model import Fixture, Value
+from fixturegen.model import Fixture, Value, written
 from fixturegen.project import Project
 
 
@@ -42,7 +42,7 @@ class Options(Struct, frozen=True):
         """Return the options as typed, only those that differ from the default."""
         typed = [f"--rounds {self.rounds}"] if self.rounds else []
         typed += [f"--seed {self.seed}"] if self.seed != 1 else []
-        typed += [f"--set {key}={value}" for key, value in sorted(self.sets.items())]
+        typed += [f"--set {key}={written(value)}" for key, value in sorted(self.sets.items())]
         typed += [f"--language {name}" for name in self.languages]
         typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
         typed += [f"--sysfs {self.sysfs}"] if self.sysfs else []

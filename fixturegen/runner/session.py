@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
+from fixturegen.machine import disturb
 from fixturegen.model import Fixture, Sample
 from fixturegen.project import Project
 from fixturegen.runner import profiling
@@ -241,8 +242,8 @@ class Session:
     def _note(self, context: dict[str, Any], only: str = "") -> None:
         """Add the disturbances of now; while we run ourselves, our own load is not one."""
         for words in machine.disturbances(Path("/")):
-            if only in words and words not in context["disturbances"]:
-                context["disturbances"].append(words)
+            if only in words:
+                disturb.add(context["disturbances"], words)
 
     def _finish(
         self, writer: record.Writer, context: dict[str, Any], execution: Execution

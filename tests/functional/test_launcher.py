@@ -357,7 +357,7 @@ def test_a_limit_is_exact(launcher: Launcher, programs: Programs, limit: int) ->
     assert (just.status, len(just.stdout)) == ("ok", limit)
     more = once(launcher, programs.probe, "bytes", str(limit + 1), output_limit=limit)
     assert (more.status, len(more.stdout)) == ("flood", limit)
-    assert more.detail == "more output than its limit, exit code 0"
+    assert more.detail == f"more output than its limit ({limit} bytes: output_limit), exit code 0"
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
@@ -368,7 +368,8 @@ def test_a_flood_of_1_gb_is_marked(
     outcome = once(launcher, programs.misbehave, how, stream, timeout_s=20)
     assert outcome.status == "flood"
     code = 1 if how == "flood" else 0
-    assert outcome.detail == f"more output than its limit, exit code {code}"
+    limit = f"{16 << 20} bytes: output_limit"
+    assert outcome.detail == f"more output than its limit ({limit}), exit code {code}"
     assert len(outcome.stdout) == (16 << 20 if stream == "1" else 0)
     assert len(outcome.stderr) == (65_536 if stream == "2" else 0)
     assert printed(launcher, programs.probe, "both", "next") == ["out next"]

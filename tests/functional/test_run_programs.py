@@ -89,7 +89,7 @@ def test_program_that_ends_the_launcher_loses_nothing_that_was_measured(
     project = tiny(rounds=3, modes={"calm": ["slow", "7"], "killer": ["orphan"]})
     project.plant_older()
     done = project("run")
-    assert done.code == 70, done.said
+    assert done.code == 5, done.said
     assert "the launcher ended unexpectedly (killed by SIGKILL)" in done.err
     assert "samples are kept; fixturegen run tiny --resume continues" in done.err
     assert len(project.under_way()) == 1

@@ -38,7 +38,7 @@ def test_resume_without_cargo_is_refused_if_the_run_began_with_it(
     if shutil.which("cargo") is None:
         pytest.skip("needs cargo")
     project = tiny(languages=("c", "rust"), rounds=1, modes={"a": ["value", "7"], "b": ["orphan"]})
-    assert project("run").code == 70
+    assert project("run").code == 5
     path = folder_of_tools(tmp_path / "bin", GCC)
     done = project("run", "--resume", env={"PATH": str(path)})
     assert done.code == 2, done.said

@@ -1,0 +1,94 @@
+"""What a run says at its end, what it records of what was asked, and what a text shows of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from tiny import OLDER, Tiny
+
+from fixturegen import spec
+from fixturegen.cli import permission
+from fixturegen.languages import LANGUAGES
+from fixturegen.machine import disturb
+
+pytestmark = pytest.mark.slow
+
+
+def test_processes_that_outlived_their_program_are_told(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=2, modes={"calm": ["value", "7"], "child": ["grandchild"]})
+    done = project("run")
+    words = "outlived the program that started them (act.c.child), and were ended"
+    assert f"2 processes {words}" in done.err, done.said
+    assert "act.c.calm), and were ended" not in done.said
+
+
+def test_a_text_that_never_was_is_not_said_to_be_as_it_was(tiny: Callable[..., Tiny]) -> None:
+    project = tiny()
+    done = project("run", "--rounds", "1")
+    assert "there is no fixtures/tiny.txt yet" in done.out, done.said
+    project.text.write_text(OLDER)
+    done = project("run", "--rounds", "1")
+    assert "fixtures/tiny.txt is as it was" in done.out, done.said
+
+
+def test_a_report_made_by_hand_takes_the_place_of_the_one_beside_the_data(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny(rounds=1)
+    assert project("run", "--label", "now").code == 0
+    (folder,) = project.finished()
+    beside = folder / "report.txt"
+    beside.write_text("left by a run that was killed\n")
+    assert project("report", "tiny", "--run", "now").code == 0
+    assert not beside.exists()
+
+
+def test_a_report_made_by_hand_of_failed_samples_is_noted(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=1, modes={"calm": ["value", "7"], "bad": ["complain"]})
+    assert project("run", "--label", "now").code == 5
+    assert project("report", "tiny", "--run", "now").code == 0
+    done = project("check")
+    assert done.code == 0, done.said
+    assert "note    fixtures/tiny.txt is of run now, which has 1 failed sample\n" in done.out
+    assert "1 stored run, 1 text, 0 claims: all agree" in done.out
+    assert json.loads(project("check", "--json").out)["notes"]
+
+
+ASKING = """
+title = "A"
+[[program]]
+name = "a"
+languages = ["c"]
+rounds = 1
+order = "ladder"
+metric.wall = { value = "process.wall_ns", unit = "ns" }
+[[program.mode]]
+name = "m"
+ASKS
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "kept"),
+    [
+        ("", ()),
+        ('tune = ["turbo"]', ("tune:turbo",)),
+        ('allow = "drop-caches"\nprepare = ["drop-caches"]', ("drop-caches",)),
+    ],
+)
+def test_only_what_a_fixture_asks_for_is_recorded(asks: str, kept: tuple[str, ...]) -> None:
+    text = ASKING.replace("ASKS", asks)
+    fixture = spec.load(text.encode(), "p01", "fixture.toml", LANGUAGES)
+    given = ("drop-caches", "tune:governor,turbo")
+    assert permission.own(fixture, given) == kept
+    assert permission.allowed([fixture], kept) == kept  # the printed command is not refused
+
+
+def test_other_runs_one_after_the_other_are_one_line() -> None:
+    known = ["the machine runs on battery, which lowers clock limits"]
+    for pids in ("7", "8", "7, 9"):
+        disturb.add(known, f"another fixturegen run is measuring (launcher process {pids})")
+    disturb.add(known, known[0])
+    assert known[1:] == ["another fixturegen run is measuring (launcher process 7, 8, 9)"]

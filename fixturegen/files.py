@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -78,6 +78,24 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise refused(error, "remove", path) from error
+
+
+def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Make the folder `path`, which must not exist, with these files: as a whole or not at all."""
+    alone = not path.parent.exists()
+    beside = path.with_name(f"_{path.name}.tmp")  # among templates, one with _ is no fixture
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        for name, content in contents.items():
+            write(beside / name, content)
+        beside.rename(path)
+    except OSError as error:
+        raise refused(error, "create", path) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        if alone and not path.exists():
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
 
 
 def move_folder(source: Path, target: Path) -> None:
@@ -208,7 +226,7 @@ def lock(
     """
     make_folder(path.parent)
     try:
-        stream = path.open("a+")
+        stream = path.open("a+b", buffering=0)  # nothing is left to be written when it is closed
     except OSError as error:
         raise refused(error, "lock", path) from error
     with stream:
@@ -216,19 +234,18 @@ def lock(
             _acquire(stream, wait, tell)
             stream.seek(0)
             stream.truncate()
-            stream.write(owner + "\n")
-            stream.flush()
+            stream.write(f"{owner}\n".encode())
         except OSError as error:
             raise refused(error, "lock", path) from error
         yield
 
 
-def _acquire(stream: IO[str], wait: bool, tell: Callable[[str], None]) -> None:
+def _acquire(stream: IO[bytes], wait: bool, tell: Callable[[str], None]) -> None:
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         stream.seek(0)
-        holder = stream.read(500).strip() or "another run"
+        holder = stream.read(500).decode(errors="replace").strip() or "another run"
         if not wait:
             raise errors.LockedError(
                 f"another run holds the lock of this project: {holder}",

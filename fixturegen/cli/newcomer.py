@@ -38,9 +38,10 @@ def command(ctx: click.Context, name: str) -> None:
             f"{name!r} is a built-in fixture, which one of your own would hide",
             "choose another name",
         )
-    for path in sorted((builtin_templates() / BEGINNING).iterdir()):
-        target = project.target(folder / path.name)
-        files.write(target, files.read_bytes(path))
+    beginning = sorted((builtin_templates() / BEGINNING).iterdir())
+    targets = [project.target(folder / path.name) for path in beginning]
+    files.write_folder(folder, {path.name: files.read_bytes(path) for path in beginning})
+    for target in targets:
         click.echo(f"create     {project.shown(target)}")
     click.echo(
         f"\nNext:\n"

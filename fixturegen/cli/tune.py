@@ -29,8 +29,9 @@ root_option = click.option(
 HELP = """Show the machine's knobs, turn them for quiet measurements, and put them back.
 
 The knobs are governor, turbo, smt, nmi_watchdog, aslr and thp. `show` changes nothing and says
-what each one is. What `apply` turned stays so until `restore` or the next boot; a run turns them
-for itself only, with `fixturegen run --allow tune:governor,turbo`.
+what each one is. `apply` without names turns all but smt and aslr. What it turned stays so until
+`restore` or the next boot; a run turns them for itself only, with
+`fixturegen run --allow tune:governor,turbo`.
 
 \b
 Examples:
@@ -151,7 +152,13 @@ def apply(root: Path | None, names: tuple[str, ...]) -> None:
     done = tune.apply(place, names)
     turned = {each.knob for each in done.turned}
     left = [] if names else [k for k in before if k.knob not in turned and k.verdict == "yes"]
+    if not names:
+        click.echo(f"No knob is named: all but {_unnamed(before)} are turned.")
     click.echo("\n".join(applied_lines(values, done, left, _line(root, "restore"))))
+
+
+def _unnamed(knobs: Sequence[KnobState]) -> str:
+    return " and ".join(each.knob for each in knobs if not each.implied)
 
 
 @command.command("restore", short_help="Put back what apply turned.")

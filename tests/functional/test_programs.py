@@ -501,12 +501,16 @@ def test_output_that_does_not_arrive_ends_with_111(
     assert (done.returncode, done.stderr) == (111, expected)
 
 
-def test_a_closed_standard_output_ends_with_111_in_c(built: dict[str, Path]) -> None:
-    # Not in Rust: its runtime opens /dev/null in the place of a closed descriptor before main.
+def test_a_closed_standard_output_ends_with_111_in_c_and_with_0_in_rust(
+    built: dict[str, Path],
+) -> None:
+    # Rust's runtime opens /dev/null in the place of a closed descriptor before main.
     for mode in ("natural", "where"):
         done = call("sh", "-c", f"{built['c']}/first_run {mode} >&-")
         expected = "first_run: fatal: standard output: Bad file descriptor\n"
         assert (done.returncode, done.stderr) == (111, expected)
+        done = call("sh", "-c", f"{built['rust']}/first_run {mode} >&-")
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_reader_that_goes_away_ends_both_quietly(binary: Callable[[str], Path]) -> None:

@@ -39,10 +39,19 @@ class Checked:
 def check_named(project: Project, name: str, checked: Checked) -> None:
     """Check the fixture `name`; one that is itself wrong is a finding like any other."""
     try:
-        check_fixture(project, project.load(name), checked)
-    except errors.SpecError as error:
-        hint = f"edit it: {error.hint}" if error.hint else "edit it"
-        checked.add(Finding(name, "fixture", error.what, hint))
+        fixture = project.load(name)
+    except (errors.SpecError, errors.FileError) as error:
+        checked.add(_wrong(name, error))
+        return
+    try:
+        check_fixture(project, fixture, checked)
+    except errors.SpecError as error:  # one of its templates
+        checked.add(_wrong(name, error))
+
+
+def _wrong(name: str, error: errors.FixturegenError) -> Finding:
+    hint = f"edit it: {error.hint}" if error.hint else "edit it"
+    return Finding(name, "fixture", error.what, hint)
 
 
 def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:

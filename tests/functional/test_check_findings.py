@@ -50,6 +50,15 @@ def test_a_template_that_is_wrong_is_a_finding_too(tmp_path: Path) -> None:
     assert "p02" in done.out
 
 
+def test_a_fixture_toml_that_cannot_be_read_is_a_finding_too(tmp_path: Path) -> None:
+    laid.project(tmp_path, name="p02")
+    (tmp_path / "templates/p01/fixture.toml").mkdir(parents=True)
+    done = laid.call(tmp_path, "check")
+    assert done.code == 3
+    assert "not a regular file" in done.out and "c/p02/" in done.out
+    assert "p02  A small fixture" in laid.call(tmp_path, "list").out
+
+
 def test_list_shows_the_others(tmp_path: Path) -> None:
     done = laid.call(two(tmp_path), "list")
     assert done.code == 3

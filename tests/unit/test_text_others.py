@@ -92,7 +92,7 @@ def test_the_tail_has_its_percentiles_beside_its_faults() -> None:
         body(name, "What the kernel counted"), ["", "mode", "n", *counts, "interrupts", "in ms"]
     )
     for row in counted:
-        assert row[4] == row[5], f"predicted and taken differ: {row}"
+        assert abs(int(row[4]) - int(row[5])) <= 1, f"predicted and taken differ: {row}"
 
 
 RUNGS = ("C, fast-math", "C, strict", "Rust, native")

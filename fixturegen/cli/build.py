@@ -48,5 +48,6 @@ def command(
             for reason in built.missing.values():
                 click.echo(f"{fixture.name}: {reason}; what needs it is not built")
             total = len(built.paths)
+            noun = "binary" if total == 1 else "binaries"
             work = project.shown(build.work_folder(project, fixture, params))
-            click.echo(f"{fixture.name}: {total} binaries in {work}/bin, {built.made} compiled now")
+            click.echo(f"{fixture.name}: {total} {noun} in {work}/bin, {built.made} compiled now")

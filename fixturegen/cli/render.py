@@ -46,8 +46,9 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
             if not check:
                 files.remove(project.target(path))
     if check and drift:
+        differ = "file differs" if drift == 1 else "files differ"
         click.echo(
-            f"{drift} files differ from what the templates give; repair: fixturegen render "
+            f"{drift} {differ} from what the templates give; repair: fixturegen render "
             + " ".join(names),
             err=True,
         )

@@ -175,7 +175,8 @@ def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
         notes.append(f"interrupted and resumed after {after} samples")
     left = sum(case.leftovers for case in summary.cases.values())
     if left:
-        notes.append(f"{left} processes outlived the program that started them, and were ended")
+        processes = "1 process" if left == 1 else f"{left} processes"
+        notes.append(f"{processes} outlived the program that started them, and were ended")
     notes += [
         f"{count} samples of {path}, which the fixture no longer has, are left out"
         for path, count in summary.foreign.items()

@@ -77,6 +77,7 @@ def test_no_program_at_all_is_one_finding_a_fixture(tmp_path: Path) -> None:
     assert laid.call(tmp_path, "render").code == 0
     (tmp_path / "c/p01/Makefile").unlink()
     assert "render  c/p01/Makefile is missing" in laid.call(tmp_path, "check").out
+    assert "1 file differs from what" in laid.call(tmp_path, "render", "--check").err
 
 
 def test_a_text_that_is_not_utf8_is_found_and_written_anew(tmp_path: Path) -> None:

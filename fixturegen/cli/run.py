@@ -134,8 +134,7 @@ def _run_all(
     codes: list[int | None] = []
     for place, fixture in enumerate(fixtures):
         try:
-            own = replace(options, allow=permission.own(fixture, options.allow))
-            codes.append(_run_one(project, fixture, own, given))
+            codes.append(_run_one(project, fixture, _own(fixture, options), given))
         except errors.FixturegenError as error:
             rest = " ".join(later.name for later in fixtures[place + 1 :])
             if rest and not given["resume"]:
@@ -165,6 +164,12 @@ def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
         allow=permission.allowed(fixtures, given["allow"]),
         sysfs=given["sysfs"] or "",
     )
+
+
+def _own(fixture: Fixture, options: Any) -> Any:
+    """Return what of the options concerns the fixture: its run is recorded and repeated so."""
+    sets = {key: value for key, value in options.sets.items() if key in fixture.params}
+    return replace(options, allow=permission.own(fixture, options.allow), sets=sets)
 
 
 def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:

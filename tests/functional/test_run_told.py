@@ -92,3 +92,16 @@ def test_other_runs_one_after_the_other_are_one_line() -> None:
         disturb.add(known, f"another fixturegen run is measuring (launcher process {pids})")
     disturb.add(known, known[0])
     assert known[1:] == ["another fixturegen run is measuring (launcher process 7, 8, 9)"]
+
+
+def test_a_parameter_of_another_fixture_is_not_in_the_command_that_repeats(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny(rounds=1)
+    other = tiny(rounds=1, name="other")
+    toml = other.templates / "fixture.toml"
+    toml.write_text(toml.read_text().replace("step = 7", "stride = 7\nstep = 7"))
+    assert project("run", "--set", "stride=9", "--label", "now").code == 0
+    for name, options in (("tiny", []), ("other", ["--set stride=9"])):
+        folder = project.root / "fixtures" / name / "now"
+        assert json.loads((folder / "context.json").read_text())["options"] == options

@@ -205,9 +205,8 @@ def cv(values: Values) -> float:
 def groups(values: Values) -> Groups | None:
     """Return the two groups that `values` fall into, or None.
 
-    Of the gaps between neighbouring sorted values that leave at least two values on either side,
-    the largest, as a share of its lower value, must exceed 25%. Judging only those gaps keeps one
-    outlier from hiding two groups. Any gap above a lower value of zero exceeds.
+    Of the gaps between sorted neighbours with two or more values on either side (so that a lone
+    outlier hides none), the largest must exceed 25% of its lower value: above zero any gap does.
     """
     plain = _plain(values, "groups")
     order = sorted(range(len(plain)), key=plain.__getitem__)

@@ -243,8 +243,11 @@ def _measure(
     for reason in built.missing.values():
         click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
     current = session.Session(project, fixture, options, built, name, given["guard"])
-    context = current.resume() if started is None else current.begin(started)
     _say_unmeasured(fixture, current.unmeasured)
+    if not current.steps:
+        click.echo(f"{fixture.name}: no case can be measured here; nothing is stored", err=True)
+        return errors.UsageError.exit_code
+    context = current.resume() if started is None else current.begin(started)
     total = current.done + len(current.steps)
     left = TimeLeft(current.steps, ending.walls(project, fixture.name))
     with (

@@ -102,3 +102,18 @@ def test_fixtures_behind_a_link_are_refused_and_build_may_be_elsewhere(
     text.write_text("changed\n")
     assert project("report").code == 3
     assert text.read_text() == "changed\n"
+
+
+def test_a_run_without_a_case_that_can_be_measured_is_not_stored(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny(rounds=1, modes={"far": ["/no/such/file"]})
+    project.plant_older()
+    laid.project(project.root, name="zz-other")
+    done = project("run")
+    assert done.code == 2, done.said
+    assert "tiny: 1 case not measured: there is no /no/such/file on this machine" in done.err
+    assert "tiny: no case can be measured here; nothing is stored" in done.err
+    assert project.finished() == [] and project.text.read_text() == tiny_project.OLDER
+    assert list(project.under_way()) == []
+    assert (project.root / "fixtures/zz-other.txt").is_file()

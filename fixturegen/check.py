@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fixturegen import errors, files, record, render, report
-from fixturegen.model import Fixture
+from fixturegen.languages import LANGUAGES
+from fixturegen.model import Fixture, path_part
 from fixturegen.project import Project
 
 
@@ -107,6 +108,9 @@ def _check_run(
         for _ in stored.samples():
             pass
         return
+    for what in _other_programs(fixture, stored):
+        words = f"run {run}, of which the text is, came from other {what} than the templates have"
+        checked.add(Finding(fixture.name, "run", words, f"fixturegen run {fixture.name}"))
     summary = report.summarise(fixture, stored)
     path = report.text_path(project, fixture.name)
     repair = f"fixturegen report {fixture.name}"
@@ -125,3 +129,23 @@ def _check_run(
         if result.verdict.state == "fails":
             what = f"run {run}: does not hold: {result.claim.text} [{result.claim.holds}]"
             checked.add(Finding(fixture.name, "claim", what, f"fixturegen run {fixture.name}"))
+
+
+def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
+    """Return what a run was made from that the templates no longer say: parameters, builds."""
+    found = []
+    if stored.context["declared_params"] != fixture.params:
+        found.append("parameters")
+    declared = {
+        f"{p.name}.{name}{f'.{path_part(b.name)}' if p.declares_builds else ''}": (
+            LANGUAGES[name].shown(p, b)
+        )
+        for p in fixture.programs
+        for name in p.languages
+        for b in p.builds
+        if name in b.flags
+    }
+    for binary, facts in stored.context["binaries"].items():
+        if declared.get(binary) != facts.get("shown"):
+            found.append(f"flags of {binary}")
+    return found

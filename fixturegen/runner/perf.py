@@ -199,7 +199,7 @@ def _refusal(done: process.Finished, paranoid: str, wrapper: str) -> str:
     if done.code == 0:
         return ""
     said = done.stderr
-    if "perf_event_mlock_kb" in said:
+    if "Permission error mapping pages" in said:  # the long help of a refusal names mlock as well
         return "perf may not map its buffers here: kernel.perf_event_mlock_kb is too small"
     if re.search(r"perf_event_paranoid|Access to performance|[Pp]ermission|EACCES|EPERM", said):
         most = 0 if wrapper == PERF_CPU else 2

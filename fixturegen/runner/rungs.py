@@ -43,6 +43,7 @@ class Rungs:
         self._found = found
         self._keep = keep
         self._turned: list[str] = []  # in the order in which they were
+        self._took: dict[str, str] = {}  # what those turned last were read back as
 
     def of(self, step: Step) -> Rung:
         """Return the rung of a step; it is `NONE` for every program that turns nothing."""
@@ -55,12 +56,22 @@ class Rungs:
         Then no process of the rung may start.
         """
         refused = self._turn(self._wanted.get(rung, ()))
-        if rung != NONE and not refused:
+        before = self._read() if rung != NONE and not refused else {}
+        if before:
+            refused = self._strayed(before)
+        if before and not refused:
             program, mode = rung
-            reading = {"turned": list(self._turned), "before": self._read()}
+            reading = {"turned": list(self._turned), "before": before}
             self._found.setdefault(program, {}).setdefault(mode, []).append(reading)
             self._keep()
         return refused
+
+    def _strayed(self, before: Mapping[str, str]) -> str:
+        """Return which turned knob is no more what it was turned to, in words; empty if none."""
+        for knob, value in self._took.items():
+            if before[knob] != value:
+                return f"{knob} did not stay: turned to {value}, found {before[knob]}"
+        return ""
 
     def leave(self, rung: Rung) -> None:
         """Read the knobs again after the last process of a rung that was entered."""
@@ -88,6 +99,7 @@ class Rungs:
             return ""
         from fixturegen import tune
 
+        self._took = {}
         wanted, kept = tune.in_order(knobs), 0
         while self._turned[kept : kept + 1] == wanted[kept : kept + 1] != []:
             kept += 1
@@ -99,6 +111,7 @@ class Rungs:
             if not turned.took:
                 return f"{knob} did not take: {turned.reason}"
             self._turned.append(knob)
+            self._took[knob] = turned.value
         return ""
 
 

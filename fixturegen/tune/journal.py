@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from fixturegen.tune.values import Entry, Plan
 FOLDERS = ("run", "fixturegen")
 NAME, LOCK = "tune.json", "lock"
 FORMAT = 1
+GRACE_S = 2.0  # how long whoever holds the knobs is waited for
 LIMIT = 4 << 20  # bytes; 128 CPUs need about 100 KiB
 _LINK = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 BY_HAND = (
@@ -144,6 +146,20 @@ def held(root: Path) -> Iterator[Store]:
         os.close(folder)
 
 
+def _take(lock: int) -> None:
+    """Lock the file; a guardian that has just put everything back may still be on its way out."""
+    end = time.monotonic() + GRACE_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
 @contextlib.contextmanager
 def _locked(root: Path, folder: int) -> Iterator[None]:
     # Mode 0600: an ordinary user who could open it could hold the lock for ever.
@@ -153,7 +169,7 @@ def _locked(root: Path, folder: int) -> Iterator[None]:
         raise _file_error(root, "lock", error) from error
     with os.fdopen(lock, "r+b", buffering=0) as stream:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock)
         except OSError as error:
             holder = stream.read(20).decode("ascii", "replace").strip()
             raise errors.LockedError(

@@ -6,11 +6,13 @@ import json
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import laid
 import pytest
 from laid import changed
+from tiny import Tiny
 
 from fixturegen import files, report
 from fixturegen.errors import FileError
@@ -172,3 +174,30 @@ def test_a_lock_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert done.stdout.startswith(f"{FileError.__name__} cannot lock {path}: "), done
     with files.lock(path, "me", wait=False):
         assert path.read_text() == "me\n"
+
+
+def test_a_text_of_other_programs_is_found(tiny: Callable[..., Tiny]) -> None:
+    project = tiny()
+    assert project("run").code == 0
+    toml = project.templates / "fixture.toml"
+    toml.write_text(toml.read_text().replace("step = 7", "step = 8"))
+    assert project("render").code == 0
+    done = project("check")
+    assert done.code == 1
+    assert "came from other parameters than the templates have" in done.said
+    assert "repair: fixturegen run tiny" in done.said
+
+
+def test_a_text_of_other_flags_is_found(tiny: Callable[..., Tiny]) -> None:
+    project = tiny()
+    toml = project.templates / "fixture.toml"
+    plain = toml.read_text()
+    build = '\n[[program.build]]\nname = "default"\nc.cflags = [{}]\n'
+    toml.write_text(plain + build.format('"-DA"'))
+    assert project("run").code == 0
+    assert project("check").code == 0
+    toml.write_text(plain + build.format('"-DB"'))
+    assert project("render").code == 0
+    done = project("check")
+    assert done.code == 1
+    assert "came from other flags of act.c.default than the templates have" in done.said

@@ -8,15 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import laid
 import pytest
 from laid import changed
-from tiny import Tiny
 
 from fixturegen import files, report
 from fixturegen.errors import FileError
 from tests import recorded
+
+if TYPE_CHECKING:
+    from tiny import Tiny
 
 
 def two(root: Path) -> Path:

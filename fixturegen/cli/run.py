@@ -72,7 +72,7 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     fixturegen run                           all fixtures as they are declared
     fixturegen run p04-first-run --plan      what would run, in which order
     fixturegen run --rounds 2 --label try    a short run; the text stays as it is
-    fixturegen run --set length=1024         other parameters; the text stays
+    fixturegen run --set length=131072       other parameters; the text stays
     fixturegen run --resume                  go on after Ctrl-C, a crash or a kill
 
     Every sample is kept as it comes, below build/runs/, and moves to fixtures/<fixture>/<run>/

@@ -174,15 +174,21 @@ def test_the_page_cache_of_a_container() -> None:
 
 
 class Helper:
-    """What the guardian is asked, in order; `lacking` does not take."""
+    """What the guardian is asked, in order; `lacking` does not take.
 
-    def __init__(self, lacking: str = "") -> None:
+    It writes nothing: what it answers is what the folder says, or `value`.
+    """
+
+    def __init__(self, lacking: str = "", value: str = "") -> None:
         self.asked: list[str] = []
         self.lacking = lacking
+        self.value = value
+        self.root = Path()
 
     def set(self, knob: str) -> Turned:
         self.asked.append(f"+{knob}")
-        return Turned(knob, "x", "it did not" if knob == self.lacking else "")
+        value = self.value or tune.read_back(self.root)[knob]
+        return Turned(knob, value, "it did not" if knob == self.lacking else "")
 
     def reset(self, knob: str) -> Turned:
         self.asked.append(f"-{knob}")
@@ -196,7 +202,17 @@ LADDER = (
 
 
 def ladder(helper: Helper | None, found: dict[str, Any], root: Path) -> Rungs:
+    if helper is not None:
+        helper.root = root
     return Rungs(load(*LADDER), helper, root, found)  # type: ignore[arg-type]
+
+
+def test_a_knob_that_is_no_more_what_it_was_turned_to_is_the_reason(tmp_path: Path) -> None:
+    found: dict[str, Any] = {}
+    rungs = ladder(Helper(value="performance"), found, knobs.intel(tmp_path))
+    refused = rungs.enter(("seek", "m1"))
+    assert refused == "governor did not stay: turned to performance, found powersave"
+    assert found == {}
 
 
 def climbed(helper: Helper, root: Path, *modes: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
@@ -84,3 +84,16 @@ class Language(Protocol):
 
     def identity(self) -> tuple[tuple[str, ...], ...]:
         """Return the commands whose output names the toolchain."""
+
+
+def program_sources(language: Language, programs: Iterable[Program], suffix: str) -> list[Rendered]:
+    """Return the source of each program, which sees the exact line of each of its builds."""
+    return [
+        Rendered(
+            f"{p.name}.{suffix}",
+            f"{p.name}.{suffix}.j2",
+            "source",
+            {"build_lines": [language.shown(p, b) for b in p.builds if language.name in b.flags]},
+        )
+        for p in programs
+    ]

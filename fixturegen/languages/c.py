@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from fixturegen import errors
-from fixturegen.languages.base import Plan, Rendered
+from fixturegen.languages.base import Plan, Rendered, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
 
 _FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -60,15 +60,7 @@ class _C:
         programs = [p for p in fixture.programs if self.name in p.languages]
         if not programs:
             return []
-        sources = [
-            Rendered(
-                f"{p.name}.c",
-                f"{p.name}.c.j2",
-                "source",
-                {"build_lines": [self.shown(p, b) for b in p.builds if self.name in b.flags]},
-            )
-            for p in programs
-        ]
+        sources = program_sources(self, programs, "c")
         shared = [Rendered(f"{s}.h", f"{s}.h.j2", "source") for s in fixture.shared]
         values = {"programs": [{"name": p.name, "builds": self._rules(p)} for p in programs]}
         return [*sources, *shared, Rendered("Makefile", "Makefile.j2", "text", values)]

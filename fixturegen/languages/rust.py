@@ -6,7 +6,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 
-from fixturegen.languages.base import Plan, Rendered
+from fixturegen.languages.base import Plan, Rendered, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
 
 # An empty RUSTFLAGS undoes `build.rustflags` of any .cargo/config.toml in a parent folder;
@@ -72,15 +72,7 @@ class _Rust:
         programs = [p for p in fixture.programs if self.name in p.languages]
         if not programs:
             return []
-        sources = [
-            Rendered(
-                f"{p.name}.rs",
-                f"{p.name}.rs.j2",
-                "source",
-                {"build_lines": [self.shown(p, b) for b in p.builds if self.name in b.flags]},
-            )
-            for p in programs
-        ]
+        sources = program_sources(self, programs, "rs")
         shared = [Rendered(f"{s}.rs", f"{s}.rs.j2", "source") for s in fixture.shared]
         names = {"programs": [{"name": p.name} for p in programs]}
         return [

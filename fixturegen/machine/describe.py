@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from fixturegen.machine import frequency, kernel, memory, processor, topology
 from fixturegen.machine.tree import Tree
@@ -49,24 +50,31 @@ def describe(root: Path = Path("/")) -> Machine:
         thp=tree.choice(f"{memory.THP}/enabled"),
         thp_shmem=tree.choice(f"{memory.THP}/shmem_enabled"),
         folio_sizes=memory.folio_sizes(tree),
-        kernel_release=tree.line("proc/sys/kernel/osrelease"),
-        kernel_version=tree.line("proc/sys/kernel/version"),
-        os=kernel.os_name(tree),
         virtualisation=kernel.virtualisation(tree, entries),
-        clocksource=tree.line(f"{kernel.CLOCK}/current_clocksource"),
-        clocksources=kernel.clocksources(tree),
         policies=policies,
         turbo=turbo,
         turbo_source=turbo_source,
-        aslr=tree.integer("proc/sys/kernel/randomize_va_space"),
-        perf_event_paranoid=tree.integer("proc/sys/kernel/perf_event_paranoid"),
-        counters=kernel.counters(tree),
-        nmi_watchdog=tree.integer("proc/sys/kernel/nmi_watchdog"),
         isolated=tree.cpus(f"{frequency.CPU}/isolated"),
         nohz_full=tree.cpus(f"{frequency.CPU}/nohz_full"),
-        boot_id=tree.line("proc/sys/kernel/random/boot_id"),
-        load_average=kernel.load_average(tree),
-        cpu_quota=kernel.cpu_quota(tree),
         steal_ticks=stolen,
         total_ticks=total,
+        **_kernel(tree),
     )
+
+
+def _kernel(tree: Tree) -> dict[str, Any]:
+    """Return the facts of the running kernel and its system, by the names of their fields."""
+    return {
+        "kernel_release": tree.line("proc/sys/kernel/osrelease"),
+        "kernel_version": tree.line("proc/sys/kernel/version"),
+        "os": kernel.os_name(tree),
+        "clocksource": tree.line(f"{kernel.CLOCK}/current_clocksource"),
+        "clocksources": kernel.clocksources(tree),
+        "aslr": tree.integer("proc/sys/kernel/randomize_va_space"),
+        "perf_event_paranoid": tree.integer("proc/sys/kernel/perf_event_paranoid"),
+        "counters": kernel.counters(tree),
+        "nmi_watchdog": tree.integer("proc/sys/kernel/nmi_watchdog"),
+        "boot_id": tree.line("proc/sys/kernel/random/boot_id"),
+        "load_average": kernel.load_average(tree),
+        "cpu_quota": kernel.cpu_quota(tree),
+    }

@@ -141,7 +141,7 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
             continue
         name = f"{program.name}.{SYSTEM}"
         built.paths[name] = Path(path)
-        built.facts[name] = {"sha256": files.sha256(Path(path)), "shown": program.command}
+        built.facts[name] = {"sha256": files.sha256(Path(path).resolve()), "shown": program.command}
         done = process.run([path, "--version"], timeout_s=20)
         says = done.stdout.splitlines()[:1] if done.code == 0 else []
         lines = built.toolchain.setdefault(SYSTEM, [])
@@ -203,8 +203,8 @@ def _jobs(
 def _read_state(path: Path) -> dict[str, dict[str, Any]]:
     """Return what earlier builds recorded; anything unreadable means: build again."""
     try:
-        state = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        state = json.loads(files.read_bytes(path))
+    except (errors.FixturegenError, ValueError, RecursionError):
         return {}
     return state if isinstance(state, dict) else {}
 
@@ -213,7 +213,7 @@ def _up_to_date(job: Job, state: Mapping[str, dict[str, Any]]) -> bool:
     known = state.get(job.name, {})
     return (
         known.get("key") == job.key
-        and job.target.is_file()
+        and files.is_file(job.target)
         and files.sha256(job.target) == known.get("sha256")
     )
 

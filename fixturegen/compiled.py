@@ -45,7 +45,7 @@ class Compiled(BytecodeCache):
         content = stream.getvalue()
         with suppress(OSError, errors.FixturegenError):
             files.write(self._path(bucket), hashlib.sha256(content).digest() + content, mode=0o600)
-            kept = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
+            kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
             for path in kept[:-MOST]:
                 files.remove(path)
 
@@ -68,6 +68,7 @@ def cache() -> Compiled | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
+        folder = folder.parent.resolve() / folder.name  # it may be reached through links
     except (OSError, RuntimeError):
         return None
     shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -39,6 +39,10 @@ class SpecError(FixturegenError):
     exit_code = 3
 
 
+class LinkError(SpecError):
+    """A symbolic link where a project's own file or folder must be; it is not followed."""
+
+
 class BuildError(FixturegenError):
     """A compiler or cargo failed, or what it made is not what the fixture asked for."""
 

@@ -1,24 +1,40 @@
-"""The only writer: atomic, and only if the bytes differ; reading trees and locking."""
+"""The one door to files: no link is followed, only regular files are read, writing is atomic.
+
+Paths are absolute, and the folder that they begin with (a project's root, the templates of the
+package) is canonical: whoever finds it has resolved it. So every link that is met on the way was
+put there by whoever wrote what is in that folder, and may lead to anything that the user can read
+or write. Each part of a path is opened in the folder before it (openat), so that nobody can put a
+link in its place meanwhile.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import fcntl
-import glob
 import hashlib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
 from fixturegen import errors
 
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
-def refused(error: OSError, action: str, path: Path) -> errors.FileError:
+
+def refused(error: OSError, action: str, path: Path) -> errors.FixturegenError:
     """Return the error that says which file operation the system refused, and what to do."""
+    if isinstance(error, _LinkMetError):
+        return errors.LinkError(
+            f"{error.link}: a link, and nothing behind a link is read or written",
+            "put the file or folder itself there",
+        )
     reason = error.strerror or str(error)
     return errors.FileError(f"cannot {action} {path}: {reason}", _HINTS.get(error.errno or 0, ""))
 
@@ -32,70 +48,215 @@ _HINTS = {
 }
 
 
+class _LinkMetError(OSError):
+    """A part of a path is a symbolic link: `link` says which."""
+
+    def __init__(self, link: Path) -> None:
+        super().__init__(errno.ELOOP, os.strerror(errno.ELOOP))
+        self.link = link
+
+
+@contextlib.contextmanager
+def _folder(path: Path, *, make: bool = False) -> Iterator[int]:
+    """Open the folder `path` part by part, for the `dir_fd` of system calls; raises OSError.
+
+    make: create what is missing of it.
+    """
+    if not path.is_absolute() or ".." in path.parts:
+        raise OSError(errno.EINVAL, "not an absolute path")
+    inner = os.open("/", os.O_PATH | _FOLDER)
+    try:
+        for place, name in enumerate(path.parts[1:], 2):
+            outer = inner
+            try:
+                inner = _enter(outer, name, make)
+            except NotADirectoryError:
+                if stat.S_ISLNK(_status(outer, name)):
+                    raise _LinkMetError(Path(*path.parts[:place])) from None
+                raise
+            finally:
+                if inner != outer:
+                    os.close(outer)
+        yield inner
+    finally:
+        os.close(inner)
+
+
+def _enter(outer: int, name: str, make: bool) -> int:
+    if make:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, dir_fd=outer)
+    return os.open(name, os.O_PATH | _FOLDER, dir_fd=outer)
+
+
+def _status(folder: int, name: str) -> int:
+    """Return the kind and permissions of `name`, a link's own ones; 0 if there is nothing."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def _open(path: Path, flags: int, *, make: bool = False) -> int:
+    """Open the regular file `path`; raises OSError, also for anything else that is there.
+
+    make: create its folder. A FIFO or a device is told by its kind and never opened.
+    """
+    with _folder(path.parent, make=make) as folder:
+        _insist(_status(folder, path.name), path)
+        descriptor = os.open(path.name, flags | _FILE, 0o644, dir_fd=folder)
+    try:
+        _insist(os.fstat(descriptor).st_mode, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _insist(mode: int, path: Path) -> None:
+    """Raise OSError unless `mode` is a regular file's, or 0: nothing is there yet."""
+    if stat.S_ISLNK(mode):
+        raise _LinkMetError(path)
+    if mode and not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names in `folder`, sorted; none if there is no such folder.
+
+    Raises errors.LinkError behind a link, errors.FileError where it cannot be read.
+    """
+    try:
+        with _folder(folder) as found:
+            return sorted(_listed(found))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise refused(error, "list", folder) from error
+
+
+def kind(path: Path) -> str:
+    """Return what is at `path`: "file", "folder", "link", "other", or "" for nothing.
+
+    Raises errors.LinkError behind a link.
+    """
+    try:
+        with _folder(path.parent) as folder:
+            mode = _status(folder, path.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise refused(error, "look at", path) from error
+    kinds = {0: "", stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+    return kinds.get(stat.S_IFMT(mode), "other")
+
+
+def exists(path: Path) -> bool:
+    """Return whether anything is at `path`, a link too; raises errors.LinkError behind one."""
+    return bool(kind(path))
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a regular file is at `path`; raises errors.LinkError for a link."""
+    found = kind(path)
+    if found == "link":
+        raise refused(_LinkMetError(path), "read", path)
+    return found == "file"
+
+
 def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
     """Put `data` (text as UTF-8) at `path` atomically; return whether anything changed.
 
-    A reader sees the old bytes or the new ones, never a part. Raises errors.FileError.
+    A reader sees the old bytes or the new ones, never a part. Raises errors.FileError, and
+    errors.LinkError at or behind a link.
     """
     content = data.encode() if isinstance(data, str) else data
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
-            return False
+    if is_file(path) and read_bytes(path) == content:
+        return False
     write_pieces(path, [content], mode=mode)
     return True
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> None:
-    """Put `pieces` at `path` atomically, whatever is there; raises errors.FileError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Put `pieces` at `path` atomically, whatever file is there; raises as `write`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path)
-        with temporary.open("wb") as stream:
-            stream.writelines(pieces)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
+        with _folder(path.parent, make=True) as folder:
+            _insist(_status(folder, path.name), path)
+            _remove_abandoned(folder, path.name)
+            temporary = f".{path.name}.{os.getpid()}.{os.urandom(8).hex()}.tmp"
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+                descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+                with os.fdopen(descriptor, "wb") as stream:
+                    stream.writelines(pieces)
+                    stream.flush()
+                    os.fchmod(descriptor, mode)
+                    os.fsync(descriptor)
+                os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
     except OSError as error:
         raise refused(error, "write", path) from error
+
+
+def _remove_abandoned(folder: int, name: str) -> None:
+    """Remove what writers of `name` left that were killed: a temporary file tells its process."""
+    pattern = re.compile(re.escape(f".{name}.") + r"([0-9]+)(\.[0-9a-f]+)?\.tmp")
+    for left in _listed(folder):
+        found = pattern.fullmatch(left)
+        if found and not Path(f"/proc/{found[1]}").exists():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left, dir_fd=folder)
+
+
+def _listed(folder: int) -> list[str]:
+    descriptor = os.open(".", os.O_RDONLY | _FOLDER, dir_fd=folder)
+    try:
+        return os.listdir(descriptor)  # noqa: PTH208 - of a descriptor there is no Path
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Remove what writers of `path` left that were killed: a temporary file tells its process."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        pid = left.name.split(".")[-2]
-        if pid.isdecimal() and not Path(f"/proc/{pid}").exists():
-            left.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 def remove(path: Path) -> None:
-    """Remove the file `path` if it is there; raises errors.FileError."""
+    """Remove the file `path` if it is there, a link itself; raises errors.FileError."""
     try:
-        path.unlink(missing_ok=True)
+        with _folder(path.parent) as folder:
+            os.unlink(path.name, dir_fd=folder)
+    except FileNotFoundError:
+        pass
     except OSError as error:
         raise refused(error, "remove", path) from error
 
 
 def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
     """Make the folder `path`, which must not exist, with these files: as a whole or not at all."""
-    alone = not path.parent.exists()
+    alone = not exists(path.parent)
     beside = path.with_name(f"_{path.name}.tmp")  # among templates, one with _ is no fixture
-    shutil.rmtree(beside, ignore_errors=True)
+    _forget_folder(beside)
     try:
         for name, content in contents.items():
             write(beside / name, content)
-        beside.rename(path)
+        _rename(beside, path)
     except OSError as error:
         raise refused(error, "create", path) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        if alone and not path.exists():
-            with contextlib.suppress(OSError):
-                path.parent.rmdir()
+        _forget_folder(beside)
+        if alone and not exists(path):
+            with contextlib.suppress(OSError), _folder(path.parent.parent) as folder:
+                os.rmdir(path.parent.name, dir_fd=folder)
+
+
+def _rename(source: Path, target: Path) -> None:
+    with _folder(source.parent) as one, _folder(target.parent, make=True) as other:
+        os.rename(source.name, target.name, src_dir_fd=one, dst_dir_fd=other)
+
+
+def _forget_folder(path: Path) -> None:
+    """Remove a folder that may not be there, as far as it can be removed."""
+    with contextlib.suppress(OSError), _folder(path.parent) as folder:
+        shutil.rmtree(path.name, ignore_errors=True, dir_fd=folder)
 
 
 def move_folder(source: Path, target: Path) -> None:
@@ -105,9 +266,8 @@ def move_folder(source: Path, target: Path) -> None:
     whole or not at all.
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            source.rename(target)
+            _rename(source, target)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
@@ -118,27 +278,30 @@ def move_folder(source: Path, target: Path) -> None:
 
 def _move_across(source: Path, target: Path) -> None:
     beside = target.with_name(f".{target.name}.tmp")
-    shutil.rmtree(beside, ignore_errors=True)
+    _forget_folder(beside)
     try:
-        beside.mkdir()
-        for path in source.iterdir():
-            shutil.copyfile(path, beside / path.name)
-        beside.rename(target)
+        make_folder(beside)
+        for name in names(source):
+            with open_binary(source / name) as stream:
+                write_pieces(beside / name, iter(lambda: stream.read(1 << 20), b""))
+        _rename(beside, target)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    shutil.rmtree(source, ignore_errors=True)  # what is left of it is no run under way any more
+        _forget_folder(beside)
+    _forget_folder(source)  # what is left of it is no run under way any more
 
 
 def sweep(folder: Path) -> None:
     """Remove what a killed writer left in `folder`; only for a folder that nobody writes to now."""
-    for path in folder.glob(".*.tmp"):
-        remove(path)
+    for name in names(folder):
+        if name.startswith(".") and name.endswith(".tmp"):
+            remove(folder / name)
 
 
 def remove_folder(path: Path) -> None:
     """Remove the folder `path` with all that is in it; raises errors.FileError."""
     try:
-        shutil.rmtree(path)
+        with _folder(path.parent) as folder:
+            shutil.rmtree(path.name, dir_fd=folder)
     except OSError as error:
         raise refused(error, "remove", path) from error
 
@@ -146,7 +309,8 @@ def remove_folder(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Create the folder `path` and its parents; raises errors.FileError."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        with _folder(path, make=True):
+            pass
     except OSError as error:
         raise refused(error, "create", path) from error
 
@@ -154,8 +318,8 @@ def make_folder(path: Path) -> None:
 def append_to(path: Path) -> IO[bytes]:
     """Open `path` for appending, unbuffered: one write call a line; raises errors.FileError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("ab", buffering=0)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        return os.fdopen(_open(path, flags, make=True), "ab", buffering=0)
     except OSError as error:
         raise refused(error, "append to", path) from error
 
@@ -167,7 +331,7 @@ def create(path: Path) -> IO[bytes]:
     notice.
     """
     try:
-        return path.open("wb")
+        return os.fdopen(_open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
     except OSError as error:
         raise refused(error, "write", path) from error
 
@@ -175,9 +339,18 @@ def create(path: Path) -> IO[bytes]:
 def truncate(path: Path, size: int) -> None:
     """Cut `path` to its first `size` bytes: what follows a torn line is measured again."""
     try:
-        os.truncate(path, size)
+        with os.fdopen(_open(path, os.O_WRONLY), "wb") as stream:
+            os.ftruncate(stream.fileno(), size)
     except OSError as error:
         raise refused(error, "truncate", path) from error
+
+
+def open_binary(path: Path) -> BufferedReader:
+    """Open the regular file `path` for reading; raises errors.FileError, errors.LinkError."""
+    try:
+        return open(_open(path, os.O_RDONLY), "rb")
+    except OSError as error:
+        raise refused(error, "read", path) from error
 
 
 def read_text(path: Path) -> str:
@@ -186,13 +359,12 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of the regular file `path`; raises errors.FileError."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise errors.FileError(f"cannot read {path}: not a regular file")
-        return path.read_bytes()
-    except OSError as error:
-        raise refused(error, "read", path) from error
+    """Return the bytes of the regular file `path`; raises errors.FileError, errors.LinkError."""
+    with open_binary(path) as stream:
+        try:
+            return stream.read()
+        except OSError as error:
+            raise refused(error, "read", path) from error
 
 
 def decode(content: bytes, path: Path) -> str:
@@ -207,12 +379,12 @@ def decode(content: bytes, path: Path) -> str:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of the file in hexadecimal."""
-    try:
-        with path.open("rb") as stream:
+    """Return the SHA-256 of the regular file in hexadecimal."""
+    with open_binary(path) as stream:
+        try:
             return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise refused(error, "read", path) from error
+        except OSError as error:
+            raise refused(error, "read", path) from error
 
 
 @contextlib.contextmanager
@@ -226,7 +398,9 @@ def lock(
     """
     make_folder(path.parent)
     try:
-        stream = path.open("a+b", buffering=0)  # nothing is left to be written when it is closed
+        # Unbuffered: nothing is left to be written when it is closed.
+        descriptor = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        stream = os.fdopen(descriptor, "a+b", buffering=0)
     except OSError as error:
         raise refused(error, "lock", path) from error
     with stream:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
 from fixturegen.spec.near import nearest
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).resolve().parent
 NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?\Z")  # cargo takes it as the name of a package
 NAMED = "a fixture is named with a-z, 0-9 and -, the first a letter: p05-branches"
 
@@ -27,11 +28,17 @@ def builtin_templates() -> Path:
 def find_root(start: Path) -> Path:
     """Return the nearest folder upwards that holds templates/*/fixture.toml or fixtures/*/."""
     for folder in (start, *start.parents):
-        if any((folder / "templates").glob("[!_]*/fixture.toml")):
-            return folder
-        if any((folder / "fixtures").glob("*/*/context.json")):
+        if any(_with_templates(folder)) or any(_with_runs(folder)):
             return folder
     return start
+
+
+def _with_templates(folder: Path) -> Iterator[Path]:
+    return (folder / "templates").glob("[!_]*/fixture.toml")
+
+
+def _with_runs(folder: Path) -> Iterator[Path]:
+    return (folder / "fixtures").glob("*/*/context.json")
 
 
 class Project(Struct, frozen=True, dict=True):
@@ -39,13 +46,16 @@ class Project(Struct, frozen=True, dict=True):
 
     root: Path
 
-    @property
+    @cached_property
     def build(self) -> Path:
         """Binaries, sources of changed parameters, runs under way; ignored by git.
 
         Unlike `c` or `fixtures` it may be a link to another disk: nobody is given what is in it.
         """
-        return self.root / "build"
+        try:
+            return (self.root / "build").resolve()
+        except (OSError, RuntimeError) as error:
+            raise errors.LinkError(f"{self.root / 'build'}: a link that leads nowhere") from error
 
     @property
     def fixtures(self) -> Path:
@@ -90,29 +100,19 @@ class Project(Struct, frozen=True, dict=True):
     def shared(self, name: str) -> list[Path]:
         """Return the folders with shared pieces: the fixture's own project's, then the built-in."""
         folders = [self.folder(name).parent / "_lib", builtin_templates() / "_lib"]
-        return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+        return [folder for folder in dict.fromkeys(folders) if files.exists(folder)]
 
     def load(self, name: str) -> Fixture:
         """Return the fixture `name`; raises errors.SpecError with file, key and value."""
         path = self.folder(name) / "fixture.toml"
-        if not path.resolve().is_relative_to(self.folder(name).parent.resolve()):
-            raise errors.SpecError(f"{self.shown(path)}: a link out of the templates")
         return spec.load(files.read_bytes(path), name, self.shown(path), LANGUAGES)
-
-    def target(self, path: str | Path) -> Path:
-        """Return where the rendered file `path` goes; raises errors.SpecError behind a link."""
-        target = self.root / path
-        if not target.parent.resolve().is_relative_to(self.root.resolve()):
-            raise errors.SpecError(
-                f"{self.shown(target)}: behind a link out of the project; nothing is written there",
-                "make it a folder of the project",
-            )
-        return target
 
     def shown(self, path: Path) -> str:
         """Return a path as messages and files name it: relative to the project where possible."""
         if path.is_relative_to(self.root):
             return str(path.relative_to(self.root))
+        if path.is_relative_to(self.build):
+            return str("build" / path.relative_to(self.build))
         packed = builtin_templates()
         if path.is_relative_to(packed):
             return f"(built-in) {Path('templates') / path.relative_to(packed)}"
@@ -125,14 +125,11 @@ def _folders(templates: Path) -> dict[str, Path]:
     Folders whose names begin with `_` hold shared pieces and beginnings.
     """
     found = {}
-    for path in sorted(templates.glob("[!_]*/fixture.toml")):
-        name = path.parent.name
+    for name in files.names(templates):
+        link = files.kind(templates / name) == "link" and not NAME.match(name)  # an editor's lock
+        if name.startswith("_") or link or not files.exists(templates / name / "fixture.toml"):
+            continue
         if not NAME.match(name):
             raise errors.SpecError(f"templates/{name!r}: not the name of a fixture", NAMED)
-        if templates.is_symlink() or path.parent.is_symlink():
-            raise errors.SpecError(
-                f"templates/{name}: behind a link; nothing outside the templates is read",
-                "copy the folder here instead",
-            )
-        found[name] = path.parent
+        found[name] = templates / name
     return found

@@ -49,14 +49,9 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
             "an include names a file in the fixture's folder or in _lib",
         )
     for folder in folders:
-        path = folder / name
-        if path.is_file():
+        if files.is_file(folder / name):
             shown = f"templates/{folder.name}/{name}"
-            if not path.resolve().is_relative_to(folder.resolve()):
-                raise errors.SpecError(
-                    f"{shown}: a link out of the templates", "copy the file here"
-                )
-            return _checked_text(files.read_bytes(path), shown), shown
+            return _checked_text(files.read_bytes(folder / name), shown), shown
     raise LookupError(name)
 
 
@@ -226,21 +221,27 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
     return [
         path
         for language in LANGUAGES
-        for each in sorted((project.root / language / fixture.name).glob("*"))
-        if (path := f"{language}/{fixture.name}/{each.name}") not in expected
-        and each.is_file()
-        and _MADE.encode() in files.read_bytes(each).split(b"\n", 1)[0]
+        for name in files.names(project.root / language / fixture.name)
+        if (path := f"{language}/{fixture.name}/{name}") not in expected
+        and files.kind(project.root / path) == "file"
+        and _made(project.root / path)
     ]
+
+
+def _made(path: Path) -> bool:
+    """Return whether the first line of a file says that it was rendered."""
+    with files.open_binary(path) as stream:
+        return _MADE.encode() in stream.readline(1000)
 
 
 def _insist(entry: Rendered, folders: Sequence[Path], fixture: Fixture, project: Project) -> None:
     """Raise errors.SpecError with the nearest template there is if `entry` has none."""
-    if any((folder / entry.template).is_file() for folder in folders):
+    if any(files.is_file(folder / entry.template) for folder in folders):
         return
     stem = entry.template.split(".")[0]
     what = f"shared: {stem!r}" if stem in fixture.shared else f"program {stem!r}"
     suffix = entry.template.removeprefix(stem)
-    known = [path.name for folder in folders for path in folder.glob(f"*{suffix}")]
+    known = [n for folder in folders for n in files.names(folder) if n.endswith(suffix)]
     where = project.shown(project.folder(fixture.name) / "fixture.toml")
     raise errors.SpecError(
         f"{where}: {what}: there is no {entry.template!r} in "
@@ -256,13 +257,13 @@ def _header(folders: Sequence[Path], entry: Rendered) -> str:
 
 def _source(folders: Sequence[Path], template: str) -> str:
     for folder in folders:
-        if (folder / template).is_file():
+        if files.is_file(folder / template):
             return f"templates/{folder.name}/{template}"
     return template
 
 
 def _shown(project: Project, folders: Sequence[Path], template: str) -> str:
     for folder in folders:
-        if (folder / template).is_file():
+        if files.is_file(folder / template):
             return project.shown(folder / template)
     return template

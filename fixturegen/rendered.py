@@ -38,7 +38,7 @@ def sources(
         return known
     texts = render.fixture_files(project, fixture, params, languages)
     for path, text in texts.items():
-        files.write(project.target(root / path), text)
+        files.write(root / path, text)
     remember(work / NOTE, wanted, texts)
     return texts
 
@@ -76,7 +76,7 @@ def key(
     try:
         asked = [sys.version, *_programs(), sorted(params.items()), list(languages)]
         digest.update(json.dumps(asked).encode())
-        for path in _templates(folders):
+        for path in (each for folder in folders for each in _templates(folder)):
             content = files.read_bytes(path)
             digest.update(f"{path} {len(content)}\n".encode())
             digest.update(content)
@@ -85,9 +85,12 @@ def key(
     return digest.hexdigest()
 
 
-def _templates(folders: Sequence[Path]) -> Iterator[Path]:
-    for folder in folders:
-        yield from sorted(path for path in folder.rglob("*") if not path.is_dir())
+def _templates(folder: Path) -> Iterator[Path]:
+    for name in files.names(folder):
+        if files.kind(folder / name) == "folder":
+            yield from _templates(folder / name)
+        else:
+            yield folder / name
 
 
 def _programs() -> Iterator[tuple[str, int, int]]:
@@ -104,7 +107,7 @@ def _programs() -> Iterator[tuple[str, int, int]]:
 def unchanged(note: Path, wanted: str, root: Path) -> dict[str, str] | None:
     """Return the sources below `root` (path to text) if they are what `wanted` gave, else None."""
     try:
-        noted = json.loads(note.read_bytes())
+        noted = json.loads(files.read_bytes(note))
         if not wanted or noted["key"] != wanted:
             return None
         contents = {path: files.read_bytes(root / path) for path in noted["sources"]}

@@ -28,7 +28,7 @@ def command(ctx: click.Context, name: str) -> None:
         raise errors.UsageError(f"{name!r} is not the name of a fixture", NAMED)
     project = project_of(ctx)
     folder = project.root / "templates" / name
-    if name in project.own or folder.exists() or folder.is_symlink():
+    if files.exists(folder) or name in project.own:
         raise errors.UsageError(
             f"templates/{name} is there already; nothing was changed",
             f"choose another name, or look at it: fixturegen list {name}",
@@ -38,11 +38,11 @@ def command(ctx: click.Context, name: str) -> None:
             f"{name!r} is a built-in fixture, which one of your own would hide",
             "choose another name",
         )
-    beginning = sorted((builtin_templates() / BEGINNING).iterdir())
-    targets = [project.target(folder / path.name) for path in beginning]
-    files.write_folder(folder, {path.name: files.read_bytes(path) for path in beginning})
-    for target in targets:
-        click.echo(f"create     {project.shown(target)}")
+    source = builtin_templates() / BEGINNING
+    beginning = {each: files.read_bytes(source / each) for each in files.names(source)}
+    files.write_folder(folder, beginning)
+    for each in beginning:
+        click.echo(f"create     {project.shown(folder / each)}")
     click.echo(
         f"\nNext:\n"
         f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt\n"

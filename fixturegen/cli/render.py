@@ -37,14 +37,14 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
             if diff and verb != "identical":
                 click.echo(_diff(project, path, text), nl=False)
             if not check:
-                files.write(project.target(path), text)
+                files.write(project.root / path, text)
             if verb != "identical" or not check:
                 click.echo(f"{verb:<9}  {path}")
         for path in render.leftovers(project, fixture, texts):
             drift += 1
             click.echo(f"{'remove':<9}  {path}")
             if not check:
-                files.remove(project.target(path))
+                files.remove(project.root / path)
     if check and drift:
         differ = "file differs" if drift == 1 else "files differ"
         click.echo(
@@ -56,15 +56,15 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
 
 
 def _state(project: Project, path: str, text: str) -> str:
-    target = project.target(path)
-    if not target.exists():
+    target = project.root / path
+    if not files.is_file(target):
         return "create"
     return "identical" if files.read_bytes(target) == text.encode() else "update"
 
 
 def _diff(project: Project, path: str, text: str) -> str:
-    target = project.target(path)
-    old = files.read_bytes(target).decode(errors="backslashreplace") if target.exists() else ""
+    target = project.root / path
+    old = files.read_bytes(target).decode(errors="backslashreplace") if files.exists(target) else ""
     lines = difflib.unified_diff(
         old.splitlines(keepends=True), text.splitlines(keepends=True), path, f"{path} (rendered)"
     )

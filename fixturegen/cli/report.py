@@ -53,14 +53,14 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         text = report.stored_text(project, project.load(name), record.stored(project, name, run))
         path = report.text_path(project, name)
         if not check:
-            changed = files.write(project.target(path), text)
+            changed = files.write(path, text)
             if run in ending.textless(project, name):  # its text lay beside it until now
                 files.remove(record.run_folder(project, name, run) / record.REPORT)
             click.echo(
                 f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})"
             )
             continue
-        old = files.read_bytes(path) if path.is_file() else b""
+        old = files.read_bytes(path) if files.is_file(path) else b""
         if old != text.encode():
             drift += 1
             click.echo(_diff(project, name, old.decode(errors="backslashreplace"), text), nl=False)

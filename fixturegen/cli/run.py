@@ -93,7 +93,7 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     if not given["resume"]:
         fixtures = _startable(fixtures, options.languages)
     for fixture in fixtures:
-        project.target(record.run_folder(project, fixture.name, "any"))  # not behind a link
+        files.names(project.fixtures / fixture.name)  # not behind a link, or it is said now
     owner = f"pid {os.getpid()}, since {_now()}" + (
         f", run {given['label']!r}" if given["label"] else ""
     )

@@ -21,6 +21,11 @@ LARGE = 8 * 1024 * 1024  # bytes; proc/cpuinfo of a thousand CPUs is about 2 MB
 SHOWN = 160  # characters of a single-line text that are kept
 MAX_CPUS = 65536  # Linux allows 8192; a list that names more is garbage
 
+# O_NONBLOCK: a FIFO in a stranger's tree must not hang the reader.
+_FILE = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEPS = 200  # names on the way, those of links included
+
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
@@ -38,7 +43,7 @@ class Tree(Struct, frozen=True):
     def text(self, path: str, limit: int = SMALL) -> str | Unknown:
         """Return the file as ASCII without surrounding space; other bytes are escaped."""
         try:
-            data = _read(self.root / path, limit)
+            data = _read(self._open(path, os.O_RDONLY), limit)
         except OSError as error:
             return Unknown(_reason(path, error))
         except ValueError:  # a NUL in a path made of a file's own words
@@ -82,12 +87,22 @@ class Tree(Struct, frozen=True):
     def names(self, path: str, pattern: str = "") -> tuple[str, ...]:
         """Return the folder's names that match `pattern` as a whole, numbers in numeric order."""
         try:
-            found = os.listdir(self.root / path)  # noqa: PTH208 (names, without a Path for each)
+            folder = self._open(path, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                found = os.listdir(folder)  # noqa: PTH208 - of a descriptor there is no Path
+            finally:
+                os.close(folder)
         except (OSError, ValueError):
             return ()
         if pattern:
             found = [name for name in found if re.fullmatch(pattern, name)]
         return tuple(sorted(found, key=_natural))
+
+    def _open(self, path: str, flags: int) -> int:
+        """Open a file; below another root than `/` no link leads out of it."""
+        if self.live:
+            return os.open(self.root / path, flags | _FILE)
+        return open_below(self.root, path, flags, follow=True)
 
 
 def printable(text: str) -> str:
@@ -118,9 +133,8 @@ def parse_cpus(text: str) -> tuple[int, ...] | None:
     return tuple(sorted(cpus))
 
 
-def _read(path: Path, limit: int) -> bytes:
-    # O_NONBLOCK: a FIFO in a stranger's tree must not hang the reader.
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _read(fd: int, limit: int) -> bytes:
+    """Return at most `limit` + 1 bytes of an open regular file, and close it."""
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
@@ -132,6 +146,63 @@ def _read(path: Path, limit: int) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def open_below(root: Path, path: str, flags: int, *, follow: bool = False) -> int:
+    """Open root/path; a link to a folder is followed as if `root` were `/`. Raises OSError.
+
+    follow: so is a link in the place of the file itself.
+    """
+    folders = [os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
+    ahead = path.split("/")[::-1]
+    try:
+        for _ in range(_STEPS):
+            if not ahead:  # a link that ended in `..`
+                return os.open(".", flags | _FILE, dir_fd=folders[-1])
+            name = ahead.pop()
+            if not ahead and name not in {"", ".", ".."}:
+                try:
+                    return os.open(name, flags | _FILE | os.O_NOFOLLOW, dir_fd=folders[-1])
+                except OSError:
+                    if not follow or not _is_link(name, folders[-1]):
+                        raise
+                ahead += _enter(folders, name)
+            elif name == "..":
+                _leave(folders, max(1, len(folders) - 1))
+            elif name not in {"", "."}:
+                ahead += _enter(folders, name)
+        raise OSError(errno.ELOOP, "too many links")
+    finally:
+        _leave(folders, 0)
+
+
+def _enter(folders: list[int], name: str) -> list[str]:
+    """Open the next folder; if it is a link, return what it stands for, last part first."""
+    try:
+        folders.append(os.open(name, _FOLDER, dir_fd=folders[-1]))
+    except NotADirectoryError:
+        target = _link(name, folders[-1])
+        if target.startswith("/"):
+            _leave(folders, 1)
+        return target.split("/")[::-1]
+    return []
+
+
+def _leave(folders: list[int], count: int) -> None:
+    """Close all but the first `count` folders."""
+    while len(folders) > count:
+        os.close(folders.pop())
+
+
+def _link(name: str, folder: int) -> str:
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        raise OSError(errno.ENOTDIR, "not a folder") from error
+
+
+def _is_link(name: str, folder: int) -> bool:
+    return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _reason(path: str, error: OSError) -> str:

@@ -127,7 +127,7 @@ def make_files(fixture: Fixture, folder: Path) -> tuple[dict[str, Path], dict[st
 
 
 def _is(path: Path, size: int, digest: str) -> bool:
-    return path.is_file() and path.stat().st_size == size and files.sha256(path) == digest
+    return files.is_file(path) and path.stat().st_size == size and files.sha256(path) == digest
 
 
 def stream(name: str, size: int) -> Iterator[bytes]:

@@ -11,11 +11,8 @@ import os
 import stat
 from pathlib import Path
 
-from fixturegen.machine.tree import Tree
+from fixturegen.machine.tree import Tree, open_below
 
-_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_STEPS = 200  # names on the way, those of links included
 _REASONS = {
     errno.ENOENT: "absent",
     errno.ENOTDIR: "absent",
@@ -35,49 +32,6 @@ def reason_of(error: OSError) -> str:
     """Return why the system refused, in the same words in any locale."""
     number = error.errno or 0
     return _REASONS.get(number, f"refused ({errno.errorcode.get(number, 'error')})")
-
-
-def open_below(root: Path, path: str, flags: int) -> int:
-    """Open root/path; a link to a folder is followed as if `root` were `/`. Raises OSError."""
-    folders = [os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
-    ahead = path.split("/")[::-1]
-    try:
-        for _ in range(_STEPS):
-            name = ahead.pop()
-            if not ahead:
-                return os.open(name, flags | _FILE, dir_fd=folders[-1])
-            if name == "..":
-                _leave(folders, max(1, len(folders) - 1))
-            elif name not in {"", "."}:
-                ahead += _enter(folders, name)
-        raise OSError(errno.ELOOP, "too many links")
-    finally:
-        _leave(folders, 0)
-
-
-def _enter(folders: list[int], name: str) -> list[str]:
-    """Open the next folder; if it is a link, return what it stands for, last part first."""
-    try:
-        folders.append(os.open(name, _FOLDER, dir_fd=folders[-1]))
-    except NotADirectoryError:
-        target = _link(name, folders[-1])
-        if target.startswith("/"):
-            _leave(folders, 1)
-        return target.split("/")[::-1]
-    return []
-
-
-def _leave(folders: list[int], count: int) -> None:
-    """Close all but the first `count` folders."""
-    while len(folders) > count:
-        os.close(folders.pop())
-
-
-def _link(name: str, folder: int) -> str:
-    try:
-        return os.readlink(name, dir_fd=folder)
-    except OSError as error:
-        raise OSError(errno.ENOTDIR, "not a folder") from error
 
 
 def refusal(root: Path, path: str) -> str:

@@ -172,7 +172,7 @@ def test_a_template_behind_a_link_is_refused(tmp_path: Path) -> None:
     (root / AT).symlink_to(tmp_path / "secret")
     done = laid.call(root, "render")
     assert done.code == 3
-    assert f"{AT}: a link out of the templates" in done.err
+    assert f"{AT}: a link, and nothing behind a link is read" in done.err
 
 
 def test_a_linked_fixture_toml_is_refused(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_linked_fixture_toml_is_refused(tmp_path: Path) -> None:
     (root / "templates/p01/fixture.toml").symlink_to(tmp_path / "outside.toml")
     done = laid.call(root, "list")
     assert done.code == 3
-    assert "templates/p01/fixture.toml: a link out of the templates" in done.err
+    assert "templates/p01/fixture.toml: a link, and nothing behind a link is read" in done.err
 
 
 def test_a_linked_fixture_folder_is_refused(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_linked_fixture_folder_is_refused(tmp_path: Path) -> None:
     (root / "templates/p01").symlink_to(other / "templates/p01")
     done = laid.call(root, "list")
     assert done.code == 3
-    assert "templates/p01: behind a link" in done.err
+    assert "templates/p01: a link, and nothing behind a link is read" in done.err
 
 
 def test_linked_templates_are_refused(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_linked_templates_are_refused(tmp_path: Path) -> None:
     (tmp_path / "project/templates").symlink_to(other / "templates")
     done = laid.call(tmp_path / "project", "list")
     assert done.code == 3
-    assert "behind a link" in done.err
+    assert "templates: a link, and nothing behind a link is read" in done.err
 
 
 def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
     for command in ("render", "build"):
         done = laid.call(root, command)
         assert done.code == 3
-        assert "behind a link out of the project" in done.err
+        assert "/c: a link, and nothing behind a link is read or written" in done.err
     assert not list((tmp_path / "elsewhere").iterdir())
 
 

@@ -13,6 +13,7 @@ import pytest
 from fixturegen import machine
 from fixturegen.errors import CheckError
 from fixturegen.machine import Unknown
+from fixturegen.machine.tree import Tree
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import trees
@@ -383,12 +384,37 @@ def test_folders_loops_and_pipes_where_files_should_be(tmp_path: Path) -> None:
     os.mkfifo(kernel / "version")  # opening it for reading would wait for ever
     (kernel / "nmi_watchdog").symlink_to("nmi_watchdog")
     (kernel / "randomize_va_space").unlink()
-    (kernel / "randomize_va_space").symlink_to("/proc/self/mem")  # opens, and read gives EIO
+    (kernel / "randomize_va_space").symlink_to("/proc/self/mem")  # below `root` there is none
     found = machine.describe(root)
     assert found.kernel_release == Unknown("/proc/sys/kernel/osrelease cannot be read (EINVAL)")
     assert found.kernel_version == Unknown("/proc/sys/kernel/version cannot be read (EINVAL)")
-    assert found.aslr == Unknown("/proc/sys/kernel/randomize_va_space cannot be read (EIO)")
+    assert found.aslr == Unknown("no /proc/sys/kernel/randomize_va_space")
+    assert Tree(Path("/")).text("proc/self/mem") == Unknown("/proc/self/mem cannot be read (EIO)")
     assert found.nmi_watchdog == Unknown("/proc/sys/kernel/nmi_watchdog cannot be read (ELOOP)")
+
+
+def test_no_link_leads_out_of_another_machines_tree(tmp_path: Path) -> None:
+    root = trees.intel_pstate(tmp_path / "tree")
+    (tmp_path / "secret").write_text("TOKEN\n")
+    kernel = root / "proc/sys/kernel"
+    (kernel / "osrelease").rename(kernel / "real")
+    for target in (
+        "/secret",
+        "../../../../secret",
+        "../../../../../../.." + str(tmp_path / "secret"),
+    ):
+        (kernel / "osrelease").unlink(missing_ok=True)
+        (kernel / "osrelease").symlink_to(target)
+        assert Tree(root).text("proc/sys/kernel/osrelease") == Unknown(
+            "no /proc/sys/kernel/osrelease"
+        )
+    (kernel / "osrelease").unlink()
+    (kernel / "osrelease").symlink_to("/proc/sys/kernel/real")  # `/` is the tree's
+    assert Tree(root).text("proc/sys/kernel/osrelease") == Tree(root).text("proc/sys/kernel/real")
+    (root / "out").symlink_to(tmp_path)
+    (root / "self").symlink_to("proc/..")
+    assert Tree(root).names("out") == ()
+    assert set(Tree(root).names("self")) == {path.name for path in root.iterdir()}
 
 
 def test_huge_files_are_read_up_to_a_bound(tmp_path: Path) -> None:

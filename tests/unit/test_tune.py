@@ -12,6 +12,7 @@ import pytest
 from fixturegen import errors, tune
 from fixturegen.machine.tree import Tree
 from fixturegen.tune import access, lasting, planning, table, turning
+from fixturegen.tune.values import Entry, Plan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import knobs
@@ -240,21 +241,16 @@ def test_smt_that_did_not_take_is_said_and_everything_named_is_rolled_back(tmp_p
 
 
 def test_a_value_that_does_not_take_is_said_with_what_was_read_back(tmp_path: Path) -> None:
-    root = knobs.intel(tmp_path / "root")
-    elsewhere = lay(
-        tmp_path / "elsewhere", {"kernel/randomize_va_space": "2", "kernel/nmi_watchdog": "1"}
-    )
-    # An absolute link is read as this machine reads it, and written below the root.
-    lay(root, {f"{elsewhere}/kernel/nmi_watchdog".lstrip("/"): "1"})
-    for path in (root / "proc/sys/kernel").rglob("*"):
-        if path.is_file():
-            path.unlink()
-    (root / "proc/sys/kernel/random").rmdir()
-    (root / "proc/sys/kernel").rmdir()
-    (root / "proc/sys/kernel").symlink_to(elsewhere / "kernel")
-    with pytest.raises(errors.FileError, match="was set to 0 and holds 1"):
-        tune.apply(root, ["nmi_watchdog"])
-    assert value(elsewhere, "kernel/nmi_watchdog") == "1"
+    root = knobs.intel(tmp_path)
+    # Two switches that are one file: what is written to the second undoes the first.
+    one, other = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
+    (root / other).parent.mkdir(exist_ok=True)
+    (root / other).unlink(missing_ok=True)
+    (root / other).hardlink_to(root / one)
+    entries = (Entry("turbo", one, "0", "1"), Entry("turbo", other, "0", "0"))
+    turned = turning.turn(root, Plan(entries, {}, (0, 1)), "turbo")
+    assert turned.reason == f"/{one} was set to 1 and holds 0"
+    assert value(root, one) == "0"
 
 
 def test_a_virtual_machine_with_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +27,14 @@ def builtin_templates() -> Path:
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest folder upwards that holds templates/*/fixture.toml or fixtures/*/."""
+    """Return the nearest folder upwards that holds templates/*/fixture.toml or fixtures/*/.
+
+    The search ends below a folder to which anybody may write, as /tmp: what lies there is no
+    project of whoever works below it.
+    """
     for folder in (start, *start.parents):
+        if folder != start and folder.stat().st_mode & stat.S_IWOTH:
+            break
         if any(_with_templates(folder)) or any(_with_runs(folder)):
             return folder
     return start

@@ -79,11 +79,10 @@ def wrapped(start: Start, wrapper: str, output: Path) -> Start:
 
 def read_counts(output: Path) -> Columns:
     """Return the counts of the last process and remove their file; {} if there is none."""
-    try:
-        text = output.read_text(encoding="utf-8", errors="replace")
-        output.unlink()
-    except OSError:
+    if not files.is_file(output):
         return {}
+    text = files.read_bytes(output).decode(errors="replace")
+    files.remove(output)
     found = parse_counts(text)
     return {
         name: {event: [_value(values[event])] if event in values else [] for event in EVENTS}

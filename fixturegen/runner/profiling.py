@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fixturegen import flamegraph, process, profile, record
+from fixturegen import files, flamegraph, process, profile, record
 from fixturegen.model import Case, Fixture
 from fixturegen.printed import Columns
 from fixturegen.runner import perf
@@ -37,7 +37,7 @@ def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
 
     {} if perf left nothing that can be read. The files of one case are those of its last process.
     """
-    if not data.is_file():
+    if not files.is_file(data):
         return {}
     try:
         done = _perf(*perf.script_words(data))
@@ -46,7 +46,7 @@ def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
             return {}
         return _keep(recording, data, of, folder)
     finally:
-        data.unlink()
+        files.remove(data)
 
 
 def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -> Columns:
@@ -156,7 +156,9 @@ def finished(fixture: Fixture, folder: Path, build: Path) -> dict[str, Any]:
     if not any(mode.wrapper in PERFS for mode in modes):
         return {}
     stems = names(fixture)
-    pictures = {stem: _draw(stem, folder) for stem in stems if (folder / (stem + FOLDED)).is_file()}
+    pictures = {
+        stem: _draw(stem, folder) for stem in stems if files.is_file(folder / (stem + FOLDED))
+    }
     kept = [stem + ending for stem in stems for ending in (FACTS, FOLDED, PICTURE)]
     return {
         "perf": {**perf.facts(perf.trial(build)), "pictures": pictures},

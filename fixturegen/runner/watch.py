@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fixturegen import process
+from fixturegen import files, process
 from fixturegen.launcher import Start
 from fixturegen.printed import Columns
 from fixturegen.spec.conditions import SYSCALLS, WATCHES
@@ -46,11 +46,10 @@ def counted(start: Start, table: Path) -> Start:
 
 def read_counts(table: Path) -> Columns:
     """Return the counts of the last process, each system call a column, and remove the table."""
-    try:
-        text = table.read_text(encoding="utf-8", errors="replace")
-        table.unlink()
-    except OSError:
+    if not files.is_file(table):
         return {}
+    text = files.read_bytes(table).decode(errors="replace")
+    files.remove(table)
     return {SYSCALLS: parse_counts(text)}
 
 

@@ -1,0 +1,80 @@
+"""Only `files` opens what is in a project; everything else that touches a file system is listed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import fixturegen
+
+PACKAGE = Path(fixturegen.__file__).parent
+METHODS = {
+    *("open", "read_bytes", "read_text", "write_bytes", "write_text", "glob", "rglob", "iterdir"),
+    *("is_file", "is_dir", "exists", "stat", "lstat", "is_symlink", "resolve", "readlink"),
+    *(
+        "unlink",
+        "rmdir",
+        "mkdir",
+        "touch",
+        "chmod",
+        "rename",
+        "replace",
+        "symlink_to",
+        "hardlink_to",
+    ),
+    *("listdir", "scandir", "walk", "makedirs", "removedirs", "remove", "truncate", "symlink"),
+    *("copy", "copyfile", "copytree", "move", "rmtree", "mkstemp", "mkdtemp", "access", "fwalk"),
+}
+# What is no project's: the machine, an ELF file that the user names, our own package and cache.
+OTHERS = {
+    "files.py": "the door itself",
+    "machine": "the kernel's files; below another root no link leads out",
+    "tune": "the kernel's files, and the journal in root's own folder",
+    "elf": "files that the user names on the command line",
+    "compiled.py": "the user's own cache, and the time of our own modules",
+    "launcher_build.py": "our own sources, and the compiled launcher in build/",
+}
+ONCE = {
+    ("cli/main.py", "open"): "standard streams that were closed from the start",
+    ("cli/doctor.py", "exists"): "the picture that the user asked for by its name",
+    ("cli/tune.py", "resolve"): "--sysfs",
+    ("project.py", "resolve"): "our own package, and build/, which may be on another disk",
+    ("project.py", "glob"): "looks for a project's root, and opens nothing",
+    ("project.py", "stat"): "the permissions of folders above",
+    ("rendered.py", "stat"): "the time of our own modules",
+    ("rendered.py", "glob"): "our own modules",
+    ("build.py", "resolve"): "a program on PATH",
+    ("runner/options.py", "resolve"): "--sysfs",
+    ("runner/prepare.py", "open"): "a file whose pages are dropped: a run executes anyway",
+    ("runner/prepare.py", "stat"): "the size of a file that we made in build/",
+    ("runner/unmeasured.py", "exists"): "an argument that is an absolute path",
+    ("runner/watch.py", "read_text"): "/proc/meminfo",
+    ("runner/perf.py", "read_text"): "perf_event_paranoid",
+}
+OURS = ("files", "record", "view")  # their functions have such names, and go through the door
+TEXT = "replace"  # of texts and of frozen values: too common to tell apart
+
+
+def touching(tree: ast.AST) -> Iterator[str]:
+    """Yield the method names with which a module touches a file system."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        if isinstance(called, ast.Name) and called.id == "open":
+            yield "open"
+        if isinstance(called, ast.Attribute) and called.attr in METHODS - {TEXT}:
+            owner = called.value
+            if not (isinstance(owner, ast.Name) and owner.id in OURS):
+                yield called.attr
+
+
+def test_only_files_opens_what_is_in_a_project() -> None:
+    found = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.partition("/")[0] not in OTHERS:
+            found |= {(name, method) for method in touching(ast.parse(path.read_text()))}
+    assert found - ONCE.keys() == set(), "read and write through fixturegen.files"
+    assert ONCE.keys() - found == set(), "no longer there: take it off the list"

@@ -2,12 +2,15 @@
 # make test    every test: unit and functional
 # make check   format, lint, types, import contracts, generated docs, `fixturegen check`
 # make bench   what fixturegen costs beside a bare loop, hyperfine and cargo; about three minutes
+# make lock    the newest versions into requirements-dev.lock; needs uv (pip install uv)
 # make clean   removes what was built; fixtures/ stays
 
 PYTHON ?= python3
+UV ?= uv
 BIN = .venv/bin
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check bench docs clean
+.PHONY: run test check bench docs lock clean
 
 run: .venv/.tool
 	$(BIN)/fixturegen run p04-first-run
@@ -16,8 +19,8 @@ test: .venv/.dev
 	$(BIN)/python -m pytest
 
 check: .venv/.dev
-	$(BIN)/ruff format --check fixturegen tests bench docs
-	$(BIN)/ruff check fixturegen tests bench docs
+	$(BIN)/ruff format --check hatch_build.py fixturegen tests bench docs
+	$(BIN)/ruff check hatch_build.py fixturegen tests bench docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m docs.generate --check
@@ -29,17 +32,28 @@ bench: .venv/.dev
 docs: .venv/.dev
 	$(BIN)/python -m docs.generate
 
-.venv/.tool: pyproject.toml
+.venv/.tool: pyproject.toml | $(BIN)/pip
+	$(PIP) --editable .
+	@touch $@
+
+# What checks and tests is what requirements-dev.lock names, to the byte, and wheels only: an sdist
+# would be built with tools that no lock names.
+.venv/.dev: pyproject.toml requirements-dev.lock | $(BIN)/pip
+	$(PIP) --require-hashes --only-binary :all: --requirement requirements-dev.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch .venv/.tool $@
+
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'fixturegen needs Python 3.11 or newer; give one: make PYTHON=python3.12' >&2; exit 2; }
 	$(PYTHON) -m venv .venv || \
 	  { echo 'no venv module (Debian: apt-get install python3-venv)' >&2; exit 2; }
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
-	@touch $@
 
-.venv/.dev: .venv/.tool
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+# The oldest versions that pyproject.toml allows are tried by tests/functional/test_lower_bounds.py.
+lock:
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --custom-compile-command 'make lock' --extra dev \
+	  --output-file requirements-dev.lock pyproject.toml
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

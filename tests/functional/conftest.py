@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 from tiny import Tiny
 
 from fixturegen.launcher import build_launcher
+
+# Under sudo the tests are root's like any other's; those that imitate sudo say so themselves.
+for name in ("SUDO_UID", "SUDO_GID"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")

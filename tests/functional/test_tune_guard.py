@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sudo import VARIABLES, OpenPython
 
 from fixturegen import errors, privileges, tune
 
@@ -334,7 +335,9 @@ def test_apply_killed_at_any_moment_then_restore(root: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
-def test_after_dropping_root_the_helper_still_restores_what_is_roots(root: Path) -> None:
+def test_after_dropping_root_the_helper_still_restores_what_is_roots(
+    root: Path, open_python: OpenPython
+) -> None:
     before = held(root)
     root.parent.chmod(0o755)
     script = (
@@ -353,9 +356,9 @@ def test_after_dropping_root_the_helper_still_restores_what_is_roots(root: Path)
         "        print('not mine')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(root), str(root / governor(0))],
-        cwd=REPOSITORY,
-        env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"},
+        [open_python.executable, "-c", script, str(root), str(root / governor(0))],
+        cwd="/",
+        env=open_python.environment(VARIABLES),
         text=True,
         capture_output=True,
         check=False,

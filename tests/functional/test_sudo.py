@@ -43,15 +43,15 @@ int main(void)
 TOML = laid.changed(
     '"each(count.c.plain.value == params.length)"', '"each(count.c.plain.value >= 0)"'
 )
-LADDER = f"""\
-{laid.TOML.partition("[params]")[0]}
+LADDER = """\
+title = "A ladder"
+
 [[program]]
 name = "sleep"
 command = "sleep"
 languages = ["system"]
 rounds = 1
 order = "ladder"
-lines = {{}}
 
 [[program.mode]]
 name = "one"
@@ -208,6 +208,33 @@ def test_root_without_sudo_stays_root_in_somebody_s_folder(
     mine = {"SUDO_UID": "0", "SUDO_GID": "0"}
     assert open_python.run(root, "run", "--label", "again", extra=mine).code == 0
     assert uids(root, "again") == {0}
+
+
+@pytest.mark.parametrize(
+    ("allow", "code", "said"),
+    [
+        ("tune:governor", errors.FileError.exit_code, "Permission denied"),
+        ("tune:turbo", errors.UsageError.exit_code, "none of the chosen fixtures asks for it"),
+        ("tune:none", errors.UsageError.exit_code, "there is no knob 'none'"),
+        ("root", errors.UsageError.exit_code, "not known"),
+    ],
+)
+def test_what_is_allowed_to_the_guardian_is_not_to_the_run(
+    open_python: OpenPython, root: Path, outside: Path, allow: str, code: int, said: str
+) -> None:
+    machine = knobs.intel(outside / "machine")
+    before = held(machine)
+    toml = root / "templates" / "p01" / "fixture.toml"
+    ladder = f"{LADDER}tune = ['governor']\n"
+    toml.write_text(ladder)
+    if said == "Permission denied":
+        os.chown(toml, 0, 0)
+        toml.chmod(0o600)
+    words = ("run", "--sysfs", str(machine), "--allow", allow)
+    done = open_python.run(root, *words, extra=VARIABLES)
+    assert done.code == code and said in done.err, done.said
+    assert held(machine) == before and owners(root) <= {NOBODY, 0}
+    assert not (root / "build").exists() and not (machine / "run").exists()
 
 
 def test_tune_stays_root(open_python: OpenPython, outside: Path) -> None:

@@ -1,9 +1,23 @@
 """Entry point of the command `fixturegen` and of `python -m fixturegen`."""
 
-from __future__ import annotations
-
+# `python -m` puts the current folder first on the path, and that may be a stranger's, with a
+# click.py of its own. So it goes before anything but these is imported; not even __future__ is.
 import gc
+import os
 import sys
+
+
+def _forget_current_folder() -> None:
+    try:
+        here = os.getcwd()  # noqa: PTH109 - pathlib is not to be imported yet
+    except OSError:
+        return  # it is gone, and Python has not put it there
+    if not sys.flags.safe_path and sys.path[:1] == [here]:
+        del sys.path[0]
+
+
+if __name__ == "__main__":
+    _forget_current_folder()
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def draw(folded: Path, title: str) -> tuple[str, str]:
         return "", ABSENT
     argv = [name, "--title", title, str(folded)]
     if name == "pyinferno":
-        argv = [sys.executable, "-c", _PYINFERNO, str(folded), title]
+        argv = [sys.executable, "-P", "-c", _PYINFERNO, str(folded), title]
     done = process.run(argv, timeout_s=60)
     start = done.stdout.find("<?xml")
     if done.code == 0 and start >= 0:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from pathlib import Path
 
+from fixturegen import process
 from fixturegen.errors import ToolMissingError
 
 # The kernel carries the launcher's own peak of memory into ru_maxrss of what it starts: 0-128 KB
@@ -25,7 +25,7 @@ def build_launcher(folder: Path) -> Path:
     sources = sorted(Path(__file__).parent.glob("launcher*.[ch]"))
     complaint = "no C compiler was found on PATH"
     for name, *static in COMPILERS:
-        compiler = shutil.which(name)
+        compiler = process.find(name)
         if compiler is None:
             continue
         command = [compiler, *FLAGS, *static, f'-DLINKED="{" ".join([name, *static])}"']
@@ -64,11 +64,8 @@ def _compile(command: list[str], sources: list[Path], binary: Path) -> str:
 
 def _run(command: list[str]) -> str:
     """Run a compiler; return the end of its complaint, empty if it succeeded."""
-    import subprocess
-
-    env = {**os.environ, "LC_ALL": "C"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace")
-    if done.returncode == 0:
+    done = process.run(command)
+    if done.code == 0:
         return ""
     lines = done.stderr.strip().splitlines()[-5:]
-    return "\n".join([f"{Path(command[0]).name} ended with {done.returncode}", *lines])
+    return "\n".join([f"{Path(command[0]).name} ended with {done.code}", *lines])

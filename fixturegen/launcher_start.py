@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fixturegen import process
+
 if TYPE_CHECKING:
     from fixturegen.model import Status, Usage
 
@@ -71,8 +73,11 @@ class Hello(Struct, frozen=True):
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a measured program: PATH and LC_ALL=C, then the mode's own."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", **extra}
+    """Return the environment of a measured program: PATH and LC_ALL=C, then the mode's own.
+
+    As for helpers, PATH has its absolute folders alone.
+    """
+    return {"PATH": process.search_path(), "LC_ALL": "C", **extra}
 
 
 def padded_environments(starts: Sequence[Start]) -> list[Start]:

@@ -1,4 +1,8 @@
-"""The only place that starts helpers: compilers, cargo, objdump, tools asked for their version."""
+"""The only place that starts helpers: compilers, cargo, objdump, tools asked for their version.
+
+Nobody's project decides which helper is started: it is looked for in the absolute folders of PATH,
+and started in `/` unless a folder is named, since rustup and cargo obey files of the current one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ if TYPE_CHECKING:
 # What a helper may see of the user's environment. Everything that changes what a compiler makes
 # (CFLAGS, CPATH, LD_RUN_PATH, RUSTFLAGS, ...) is left out and so cannot change it without a word.
 PASSED_ON = (
-    "PATH",
     "HOME",
     "TMPDIR",
     "USER",
@@ -35,10 +38,17 @@ class Finished(Struct, frozen=True):
     stderr: str
 
 
+def search_path() -> str:
+    """Return the absolute folders of the user's PATH: `.` and an empty one are the project's."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    # An empty PATH would mean the current folder again.
+    return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or os.defpath
+
+
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a helper's environment: an allow-list, the C locale, and `extra`."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "LC_ALL": "C", **(extra or {})}
+    return {**kept, "PATH": search_path(), "LC_ALL": "C", **(extra or {})}
 
 
 def run(
@@ -48,7 +58,7 @@ def run(
     extra: Mapping[str, str] | None = None,
     timeout_s: float = 600,
 ) -> Finished:
-    """Run a helper to its end with no input; its output is text, odd bytes replaced.
+    """Run a helper in `cwd` (/) to its end with no input; its output is text, odd bytes replaced.
 
     A helper that cannot be started has code 127, one that takes longer than `timeout_s` -9.
     """
@@ -70,7 +80,7 @@ def _start(
     try:
         return subprocess.Popen(
             list(argv),
-            cwd=cwd,
+            cwd=cwd or "/",
             env=environment(extra),
             stdin=subprocess.DEVNULL,
             stdout=pipe,
@@ -104,7 +114,7 @@ def capture(argv: Sequence[str], timeout_s: float = 20) -> str | None:
 
 
 def find(tool: str) -> str | None:
-    """Return the path of `tool` on PATH, or None."""
+    """Return the path of `tool` in the absolute folders of PATH, or None."""
     import shutil
 
-    return shutil.which(tool)
+    return shutil.which(tool, path=search_path())

@@ -111,12 +111,29 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
     130 interrupted (what was measured is kept); 141 the reader of the output went away.
     """
+    _leave_root(ctx)
     for folder in folders:
         try:
             os.chdir(folder)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a path"
             raise errors.UsageError(f"-C {folder}: {reason}") from error
+
+
+def _leave_root(ctx: click.Context) -> None:
+    """Under sudo become the user who typed it, before any path of the command line is touched.
+
+    `tune` alone stays root. `run` may need root once more, for the guardian or --as-root: what it
+    does meanwhile is done as the user.
+    """
+    if os.geteuid() != 0 or ctx.invoked_subcommand == "tune":
+        return
+    from fixturegen import privileges
+
+    if ctx.invoked_subcommand == "run":
+        ctx.obj = privileges.step_aside()
+    else:
+        privileges.drop_privileges()
 
 
 def run() -> NoReturn:

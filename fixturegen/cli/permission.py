@@ -10,38 +10,44 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fixturegen import errors
+from fixturegen import errors, privileges
 from fixturegen.model import Fixture
 
 if TYPE_CHECKING:
     from fixturegen.tune import Guard
 
 
-def allowed(fixtures: Sequence[Fixture], given: Sequence[str]) -> tuple[str, ...]:
-    """Return what may be done to the machine; raises errors.UsageError for what nobody asks for."""
+def known(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of --allow; raises errors.UsageError for what cannot be allowed at all."""
     if not given:
         return ()
     from fixturegen.spec.conditions import ALLOWED, DROP, permitted_knobs
     from fixturegen.tune import KNOBS
 
-    asked = set().union(*map(_asked, fixtures))
     for what in given:
         if not ALLOWED.fullmatch(what):
             raise errors.UsageError(
                 f"--allow {what}: not known", f"{DROP}, or tune:KNOB,KNOB: fixturegen tune show"
             )
-        knobs = permitted_knobs([what])
-        for knob in knobs:
+        for knob in permitted_knobs([what]):
             if knob not in KNOBS:
                 raise errors.UsageError(
                     f"--allow {what}: there is no knob {knob!r}", f"knobs: {', '.join(KNOBS)}"
                 )
-        for one in [f"tune:{knob}" for knob in knobs] or [what]:
+    return tuple(dict.fromkeys(given))
+
+
+def need_asked(fixtures: Sequence[Fixture], allow: Sequence[str]) -> None:
+    """Raise errors.UsageError for what of `allow` none of the fixtures asks for."""
+    from fixturegen.spec.conditions import TUNE, permitted_knobs
+
+    asked = set().union(*map(_asked, fixtures))
+    for what in allow:
+        for one in [f"{TUNE}{knob}" for knob in permitted_knobs([what])] or [what]:
             if one not in asked:
                 raise errors.UsageError(
                     f"--allow {one}: none of the chosen fixtures asks for it", "leave it out"
                 )
-    return tuple(dict.fromkeys(given))
 
 
 def _asked(fixture: Fixture) -> set[str]:
@@ -66,26 +72,32 @@ def own(fixture: Fixture, allow: Sequence[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def standby(allow: Sequence[str], root: Path) -> Iterator[Guard | None]:
+def standby(
+    allow: Sequence[str], root: Path, aside: privileges.Aside | None, *, as_root: bool = False
+) -> Iterator[Guard | None]:
     """Start the guardian if there is something that it may do and root to do it, else give None.
 
-    Under sudo this process then is the user who typed it, for good: nothing that it builds, runs
-    or writes is root's. Call it before anything is written.
+    Under sudo (`aside`) this process then is the user who typed it, for good: nothing that it
+    reads, builds, runs or writes is root's, unless `as_root`. Call it before the project is
+    touched. Raises errors.UsageError if `as_root` and this is not root.
     """
-    if not allow or (root == Path("/") and os.geteuid() != 0):
-        yield None  # the cases that ask for it say what is missing
-        return
-    from fixturegen import tune
-    from fixturegen.spec.conditions import DROP, permitted_knobs
+    if aside is not None and (allow or as_root):
+        aside.become_root()
+    if as_root and os.geteuid() != 0:
+        raise errors.UsageError(
+            "--as-root: this is not root, and fixturegen never calls sudo itself",
+            f"leave it out, or: {privileges.SUDO}fixturegen run --as-root",
+        )
+    with contextlib.ExitStack() as stack:
+        guard = None
+        if allow and (root != Path("/") or os.geteuid() == 0):  # else cases say what is missing
+            from fixturegen import tune
+            from fixturegen.spec.conditions import DROP, permitted_knobs
 
-    with tune.standby(permitted_knobs(allow), root, caches=DROP in allow) as guard:
-        user = tune.drop_privileges()
-        if user is not None and not os.access(os.__file__, os.R_OK):
-            raise errors.UsageError(
-                f"{user.name or f'user {user.uid}'} cannot read the Python that root has started, "
-                f"and nothing but the knobs is left to root: {Path(os.__file__).parent}",
-                "use a Python that this user can read, or unset SUDO_UID and SUDO_GID to stay root",
-            )
+            caches = DROP in allow
+            guard = stack.enter_context(tune.standby(permitted_knobs(allow), root, caches=caches))
+        if aside is not None and not as_root:
+            aside.become_caller()
         yield guard
 
 

@@ -54,6 +54,11 @@ from fixturegen.project import Project
     metavar="WHAT",
     help="What may be done to the machine, by root: drop-caches; tune:KNOB,KNOB. May be repeated.",
 )
+@click.option(
+    "--as-root",
+    is_flag=True,
+    help="Under sudo: build and start programs as root, not as the user who typed it.",
+)
 @click.option(  # the machine and its knobs are those below DIR: what tests do, and no text comes of
     "--sysfs", metavar="DIR", type=click.Path(exists=True, file_okay=False), hidden=True
 )
@@ -79,17 +84,34 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     at the end. The run becomes the fixture's text only if it is complete: the declared rounds,
     parameters and languages, and no failed sample. Otherwise its text lies beside its raw data.
     """
-    project = project_of(ctx)
-    fixtures = [project.load(name) for name in project.choose(names)]
-    _check_label(given["label"])
-    options = _options(fixtures, given)
-    if given["plan"]:
-        from fixturegen.cli.planned import show
+    options = _options(given)
+    # A plan starts nothing, so it needs nothing of root.
+    wanted = replace(options, allow=(), as_root=False) if given["plan"] else options
+    with permission.standby(wanted.allow, options.root, ctx.obj, as_root=wanted.as_root) as guard:
+        project = project_of(ctx)
+        fixtures = [project.load(name) for name in project.choose(names)]
+        _check_label(given["label"])
+        permission.need_asked(fixtures, options.allow)
+        options = replace(options, sets=parse_sets(fixtures, given["sets"]))
+        if given["plan"]:
+            from fixturegen.cli.planned import show
 
-        show(fixtures, options, as_json=given["as_json"])
-        return
-    if given["as_json"]:
-        raise errors.UsageError("--json goes with --plan")
+            show(fixtures, options, as_json=given["as_json"])
+            return
+        if given["as_json"]:
+            raise errors.UsageError("--json goes with --plan")
+        codes = _run_locked(project, fixtures, options, {**given, "guard": guard})
+    if not any(code is not None for code in codes):
+        raise errors.UsageError(
+            "there is no interrupted run to resume", "start one: fixturegen run"
+        )
+    ctx.exit(max(code or 0 for code in codes))
+
+
+def _run_locked(
+    project: Project, fixtures: list[Fixture], options: Any, given: dict[str, Any]
+) -> list[int | None]:
+    """Run every fixture that can be, alone in this project."""
     if not given["resume"]:
         fixtures = _startable(fixtures, options.languages)
     for fixture in fixtures:
@@ -98,16 +120,10 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
         f", run {given['label']!r}" if given["label"] else ""
     )
     with (
-        permission.standby(options.allow, options.root) as guard,
         files.lock(project.build / "lock", owner, wait=given["wait"], tell=_say_waiting),
-        permission.holding(guard),
+        permission.holding(given["guard"]),
     ):
-        codes = _run_all(project, fixtures, options, {**given, "guard": guard})
-    if not any(code is not None for code in codes):
-        raise errors.UsageError(
-            "there is no interrupted run to resume", "start one: fixturegen run"
-        )
-    ctx.exit(max(code or 0 for code in codes))
+        return _run_all(project, fixtures, options, given)
 
 
 def _startable(fixtures: list[Fixture], languages: tuple[str, ...]) -> list[Fixture]:
@@ -152,16 +168,17 @@ def _check_label(label: str | None) -> None:
         )
 
 
-def _options(fixtures: list[Fixture], given: dict[str, Any]) -> Any:
+def _options(given: dict[str, Any]) -> Any:
+    """Return the options that can be read before the project is: all but --set."""
     from fixturegen.runner.options import Options
 
     return Options(
         rounds=given["rounds"],
         seed=given["seed"],
-        sets=parse_sets(fixtures, given["sets"]),
         languages=given["languages"],
         cpu=given["cpu"],
-        allow=permission.allowed(fixtures, given["allow"]),
+        allow=permission.known(given["allow"]),
+        as_root=given["as_root"],
         sysfs=given["sysfs"] or "",
     )
 

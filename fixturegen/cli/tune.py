@@ -106,7 +106,7 @@ def _line(root: Path | None, *words: str) -> str:
     import os
     import shlex
 
-    from fixturegen.tune.privileges import sudo_line
+    from fixturegen.privileges import sudo_line
 
     if root is not None:
         return shlex.join(["fixturegen", "tune", *words, "--sysfs", str(root)])
@@ -142,11 +142,11 @@ def apply(root: Path | None, names: tuple[str, ...]) -> None:
     all. The old values are written to /run/fixturegen before the first new one; while they are
     there, a second apply refuses (exit code 7).
     """
-    from fixturegen import tune
+    from fixturegen import privileges, tune
     from fixturegen.tune.page import applied_lines
 
     place = _place(root)
-    tune.need_root(place, "tune", "apply", *names)
+    privileges.need_root(place, "tune", "apply", *names)
     before = tune.states(place)
     values = {each.knob: each.value for each in before}
     done = tune.apply(place, names)
@@ -169,12 +169,12 @@ def restore(root: Path | None) -> None:
     Needs root. A value that someone else changed meanwhile is left as it is, and named. It may be
     called at any time: without a journal there is nothing to do.
     """
-    from fixturegen import tune
+    from fixturegen import privileges, tune
     from fixturegen.tune.lasting import RESTORE
     from fixturegen.tune.page import restored_lines
 
     place = _place(root)
-    tune.need_root(place, "tune", "restore")
+    privileges.need_root(place, "tune", "restore")
     done = tune.restore(place)
     now = {each.knob: each.value for each in tune.states(place)}
     click.echo("\n".join(restored_lines(done, now)))

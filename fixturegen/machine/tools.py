@@ -63,7 +63,7 @@ def _finding(tool: Tool) -> Finding:
     command = next((name for name in tool.commands if process.find(name)), "")
     if not command:
         return _missing(tool, tool.without, f"apt install {tool.package}")
-    printed = _ask(command, tool.option)
+    printed = process.capture([command, tool.option], TIMEOUT_S)
     if printed is None:
         shim = "rustup default stable, or " if command in SHIMS else ""
         text = f"{command} is on PATH but does not run: {tool.without}"
@@ -73,12 +73,6 @@ def _finding(tool: Tool) -> Finding:
 
 def _missing(tool: Tool, text: str, advice: str) -> Finding:
     return Finding(TOOLS, tool.name, "absent", text, advice, cannot=tool.cannot)
-
-
-def _ask(*argv: str) -> str | None:
-    """Return what a tool prints; started in `/`, where no project's rust-toolchain file is near."""
-    done = process.run(argv, cwd=Path("/"), timeout_s=TIMEOUT_S)
-    return done.stdout if done.code == 0 else None
 
 
 def _version(printed: str) -> str:
@@ -104,7 +98,7 @@ def _static() -> list[Finding]:
     """Return whether a static program can be linked, with glibc and with musl."""
     compiler = next((name for name in ("gcc", "cc") if process.find(name)), "")
     # The name alone comes back if the compiler knows no such file.
-    path = _ask(compiler, "-print-file-name=libc.a") if compiler else None
+    path = process.capture([compiler, "-print-file-name=libc.a"], TIMEOUT_S) if compiler else None
     if path and Path(path.strip()).is_absolute():
         found = Finding(TOOLS, "static C library", "ok", "libc.a")
     else:

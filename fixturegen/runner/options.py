@@ -22,6 +22,7 @@ class Options(Struct, frozen=True):
     languages: tuple[str, ...] = ()
     cpu: int | None = None
     allow: tuple[str, ...] = ()
+    as_root: bool = False
     sysfs: str = ""  # a folder whose knobs and machine stand for this one's, for tests
 
     @property
@@ -46,6 +47,7 @@ class Options(Struct, frozen=True):
         typed += [f"--language {name}" for name in self.languages]
         typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
         typed += [f"--sysfs {self.sysfs}"] if self.sysfs else []
+        typed += ["--as-root"] if self.as_root else []
         return typed + [f"--allow {what}" for what in self.allow]
 
 
@@ -60,14 +62,14 @@ def recorded_options(project: Project, fixture: Fixture, name: str, given: Optio
         k: tuple(v) if isinstance(v, list) else v for k, v in context["asked"].items()
     }
     recorded = Options(**asked, sets=sets)
-    if (given.allow, given.sysfs) != (
-        recorded.allow,
-        recorded.sysfs,
-    ):  # never taken from a file: the machine is not ours
-        words = " ".join(f"--allow {what}" for what in recorded.allow)
+    # Never taken from a file: the machine is not ours.
+    if any(getattr(given, key) != getattr(recorded, key) for key in ("allow", "as_root", "sysfs")):
+        words = " ".join(
+            ["--as-root"] * recorded.as_root + [f"--allow {a}" for a in recorded.allow]
+        )
         raise errors.UsageError(
-            f"cannot resume {fixture.name} run {name!r}: what may be done to the machine is "
-            "another matter than when it began",
+            f"cannot resume {fixture.name} run {name!r}: what may be done to the machine, "
+            "or as whom, is another matter than when it began",
             f"fixturegen run {fixture.name} --resume {words}".rstrip(),
         )
     default = Options()

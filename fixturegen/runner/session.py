@@ -115,6 +115,7 @@ class Session:
                 "languages": list(self.options.languages),
                 "cpu": self.options.cpu,
                 "allow": list(self.options.allow),
+                "as_root": self.options.as_root,
                 "sysfs": self.options.sysfs,
             },
             "unmeasured": self.unmeasured,

@@ -13,6 +13,7 @@ from msgspec import Struct
 from fixturegen.languages import package
 from fixturegen.machine import storage
 from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program, path_part
+from fixturegen.privileges import SUDO
 from fixturegen.runner import perf, watch
 from fixturegen.spec.conditions import (
     DROP,
@@ -26,8 +27,6 @@ from fixturegen.spec.conditions import (
 
 if TYPE_CHECKING:
     from fixturegen.tune import Guard
-
-SUDO = 'sudo env "PATH=$PATH" '  # sudo's own PATH has no virtual environment
 
 
 class Place(Struct, frozen=True):
@@ -108,7 +107,7 @@ def _reason(
     if mode.wrapper == STRACE and place.count_refusal():
         return place.count_refusal()
     if mode.wrapper in PERFS and (refusal := place.perf_trial(place.build).refusals[mode.wrapper]):
-        root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again}"
+        root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again} --as-root"
         return f"{refusal}{root}"
     if any(words(step)[0] == EVICT for step in mode.prepare):
         kind = storage.of(place.build).get("type", "")

@@ -2,7 +2,6 @@
 
 from fixturegen.tune.guard import Guard, guard, standby
 from fixturegen.tune.lasting import apply, restore
-from fixturegen.tune.privileges import drop_privileges, need_root
 from fixturegen.tune.states import read_back, states
 from fixturegen.tune.table import KNOBS, in_order
 from fixturegen.tune.values import KnobState, Turned
@@ -13,10 +12,8 @@ __all__ = [
     "KnobState",
     "Turned",
     "apply",
-    "drop_privileges",
     "guard",
     "in_order",
-    "need_root",
     "read_back",
     "restore",
     "standby",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fixturegen import errors
+from fixturegen.privileges import need_root
 from fixturegen.tune.guardian import Answer, Request
 from fixturegen.tune.lasting import RESTORE, unknown_knob
-from fixturegen.tune.privileges import need_root
 from fixturegen.tune.values import Turned
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def guard(knobs: Sequence[str], root: Path = Path("/"), *, caches: bool = False)
     """Hold `knobs` (and, with `caches`, the right to drop the page cache) while the block runs.
 
     However the block and this process end, SIGKILL included, a process of its own then puts the
-    exact old values back. Needs root where `root` is `/`; call it before `drop_privileges`.
+    exact old values back. Needs root where `root` is `/`; call it before root's rights go.
     Raises errors.UsageError (unknown knob, no root), errors.LockedError (knobs are turned
     already), errors.CheckError (a journal that cannot be trusted), errors.FileError.
     """
@@ -157,7 +157,7 @@ def standby(
 ) -> Iterator[Guard]:
     """Start the guardian, which may do so much and no more; `Guard.holding` begins.
 
-    Between the two this process may let go of root's rights (`drop_privileges`), and wait for
+    Between the two this process may let go of root's rights, and wait for
     another run to end. Raises errors.UsageError (unknown knob, no root).
     """
     if error := unknown_knob(knobs):

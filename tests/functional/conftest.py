@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sudo import OpenPython, lay_python
 from tiny import Tiny
 
 from fixturegen.launcher import build_launcher
+
+# Under sudo the tests are root's like any other's; those that imitate sudo say so themselves.
+for name in ("SUDO_UID", "SUDO_GID"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +28,20 @@ def launcher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("launcher")
     build_launcher(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def open_python() -> Iterator[OpenPython]:
+    """Return a Python that every user can read, or skip."""
+    folder = Path(tempfile.mkdtemp(prefix="fixturegen-python-"))
+    folder.chmod(0o755)
+    try:
+        found = lay_python(folder)
+        if found.run(Path("/"), "--help").code != 0:
+            pytest.skip("needs a Python that works as a copy")
+        yield found
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -193,7 +193,7 @@ def test_without_root_the_line_to_type_is_printed_and_sudo_is_not_called(words: 
     done = fixturegen(*words, before=as_nobody())
     assert done.returncode == 2
     assert "only root may turn the knobs" in done.stderr
-    assert f"type: sudo {sys.executable} -m fixturegen tune {' '.join(words)}\n" in done.stderr
+    assert f"type: sudo {sys.executable} -P -m fixturegen tune {' '.join(words)}\n" in done.stderr
     assert done.stdout == ""
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sudo import VARIABLES, OpenPython
 
-from fixturegen import errors, tune
+from fixturegen import errors, privileges, tune
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import knobs
@@ -334,13 +335,15 @@ def test_apply_killed_at_any_moment_then_restore(root: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
-def test_after_dropping_root_the_helper_still_restores_what_is_roots(root: Path) -> None:
+def test_after_dropping_root_the_helper_still_restores_what_is_roots(
+    root: Path, open_python: OpenPython
+) -> None:
     before = held(root)
     root.parent.chmod(0o755)
     script = (
-        "import os, sys; from pathlib import Path; from fixturegen import tune\n"
+        "import os, sys; from pathlib import Path; from fixturegen import privileges, tune\n"
         "with tune.guard(['governor'], Path(sys.argv[1])) as guard:\n"
-        "    user = tune.drop_privileges()\n"
+        "    user = privileges.drop_privileges()\n"
         "    assert guard.set('governor').took\n"
         "    print(user.uid, os.getresuid(), os.getresgid(), os.getgroups())\n"
         "    try:\n"
@@ -353,9 +356,9 @@ def test_after_dropping_root_the_helper_still_restores_what_is_roots(root: Path)
         "        print('not mine')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(root), str(root / governor(0))],
-        cwd=REPOSITORY,
-        env={**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"},
+        [open_python.executable, "-c", script, str(root), str(root / governor(0))],
+        cwd="/",
+        env=open_python.environment(VARIABLES),
         text=True,
         capture_output=True,
         check=False,
@@ -390,17 +393,17 @@ def test_variables_that_are_not_sudos(
         if text is not None:
             monkeypatch.setenv(name, text)
     with pytest.raises(errors.UsageError, match="not what sudo sets"):
-        tune.drop_privileges()
+        privileges.drop_privileges()
     assert os.geteuid() == 0
 
 
 def test_without_sudo_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SUDO_UID", raising=False)
     monkeypatch.delenv("SUDO_GID", raising=False)
-    assert tune.drop_privileges() is None
+    assert privileges.drop_privileges() is None
     monkeypatch.setenv("SUDO_UID", "0")
     monkeypatch.setenv("SUDO_GID", "0")
-    assert tune.drop_privileges() is None
+    assert privileges.drop_privileges() is None
 
 
 @pytest.mark.slow

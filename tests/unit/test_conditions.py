@@ -10,6 +10,7 @@ from fixturegen import errors, spec
 from fixturegen.languages import LANGUAGES
 from fixturegen.machine import storage
 from fixturegen.model import Fixture
+from fixturegen.runner.perf import Trial
 from fixturegen.runner.prepare import stream
 from fixturegen.runner.unmeasured import Place, unmeasured
 from fixturegen.runner.watch import joined, parse_counts
@@ -134,6 +135,12 @@ def test_reasons_name_the_package_the_file_and_the_command() -> None:
     unasked = reason(dropping, place())
     assert unasked.endswith(f': sudo env "PATH=$PATH" {command}')
     assert reason(dropping, place(root=True)).endswith(f"by root: {command}")
+    trial = Trial(refusals={"perf-stat": "perf is refused here"})
+    refused = place(perf_trial=lambda build: trial)
+    said = reason('wrapper = "perf-stat"', refused)  # under sudo alone it would not be root
+    assert said == 'perf is refused here: sudo env "PATH=$PATH" fixturegen run around --as-root'
+    asroot = place(perf_trial=lambda build: trial, root=True)
+    assert reason('wrapper = "perf-stat"', asroot) == "perf is refused here"
     asked = reason(dropping, place(allowed=("drop-caches",)))
     assert asked == f'needs root: sudo env "PATH=$PATH" {command}'
 

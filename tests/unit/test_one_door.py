@@ -45,6 +45,8 @@ ONCE = {
     ("rendered.py", "stat"): "the time of our own modules",
     ("rendered.py", "glob"): "our own modules",
     ("build.py", "resolve"): "a program on PATH",
+    ("privileges.py", "access"): "our own Python, and folders that root's environment names",
+    ("privileges.py", "is_file"): "the command that was typed",
     ("runner/options.py", "resolve"): "--sysfs",
     ("runner/prepare.py", "open"): "a file whose pages are dropped: a run executes anyway",
     ("runner/prepare.py", "stat"): "the size of a file that we made in build/",

@@ -175,8 +175,9 @@ def read_context(folder: Path) -> dict[str, Any]:
 
 def _version(noted: object) -> str:
     """Return the version that a context notes, for a command line: nothing else may get there."""
-    known = isinstance(noted, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,30}", noted)
-    return noted if known else "(newer)"
+    if isinstance(noted, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,30}", noted):
+        return noted
+    return "(newer)"
 
 
 def take_up(folder: Path) -> list[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import os
 import signal
 import sys
@@ -132,9 +131,6 @@ def status() -> int:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
     _open_closed()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
-            stream.reconfigure(errors="backslashreplace")
     return _guarded()
 
 
@@ -218,5 +214,5 @@ def _bug(error: Exception) -> list[str]:
     return [
         f"fixturegen: a bug of ours: {type(error).__name__}: {error} ({place})",
         "  please report it with the command that was run; FIXTUREGEN_TRACEBACK=1 shows more",
-        *(f"  {line}" for line in more),  # of which the last are the error's own words
+        *(f"  | {line}" for line in more),  # of which the last are the error's own words
     ]

@@ -96,8 +96,11 @@ def _shown(line: Line) -> str:
 
 
 def _write(lines: Sequence[str], err: bool) -> None:
+    """Write the lines, also where the terminal's encoding lacks some of their characters."""
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
     if lines:
-        click.echo("\n".join(lines), err=err)
+        click.echo(text, err=err)
 
 
 def flush() -> None:

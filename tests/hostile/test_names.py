@@ -178,7 +178,9 @@ SPECS: dict[str, dict[str, str | bytes]] = {
     "a pattern": {"templates/p01/fixture.toml": laid.changed("'value ", f"{quoted(TEXT)} #")},
     "a metric": {"templates/p01/fixture.toml": laid.changed('"value.n[0]"', quoted(TEXT))},
     "a unit": {"templates/p01/fixture.toml": laid.changed('"count" }', quoted(TEXT) + "}")},
-    "a claim": {"templates/p01/fixture.toml": laid.changed('"It prints its length."', quoted(TEXT))},
+    "a claim": {
+        "templates/p01/fixture.toml": laid.changed('"It prints its length."', quoted(TEXT))
+    },
     "what holds": {
         "templates/p01/fixture.toml": laid.changed('"each(', f'{quoted(TEXT)} # "each(')
     },
@@ -307,9 +309,7 @@ def test_a_machine_of_hostile_files(tmp_path: Path, make: Callable[[Path], Path]
 
 
 def test_an_elf_file_of_hostile_strings(tmp_path: Path) -> None:
-    forged = Forge(
-        interpreter=TEXT, needed=(NAME, "libc.so.6"), slots=((NAME, JUMP_SLOT, 0),)
-    )
+    forged = Forge(interpreter=TEXT, needed=(NAME, "libc.so.6"), slots=((NAME, JUMP_SLOT, 0),))
     path = forged.write(tmp_path / NAME)
     for words in ((), ("--json",), ("-s", NAME), ("-s", NAME, "--json")):
         assert clean(tmp_path, "inspect", *words, str(path)).code == 0

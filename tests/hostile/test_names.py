@@ -259,9 +259,11 @@ def test_a_run_that_is_repeated_with_other_rights_quotes_them(root: Path) -> Non
     folder = shutil.copytree(stored, root / "build/runs" / CALM / "left")
     whole = json.loads((folder / "context.json").read_text())
     whole["asked"] = {**whole["asked"], "allow": ["drop-caches; reboot"]}
+    del whole["samples"]  # as while it is under way
     (folder / "context.json").write_text(json.dumps(whole))
     done = clean(root, "run", CALM, "--resume")
-    assert "; reboot" not in done.err or "--allow 'drop-caches; reboot'" in done.err
+    assert done.code in (2, 3)
+    assert "; reboot" not in done.err.replace("--allow 'drop-caches; reboot'", "")
 
 
 def test_what_tools_say_of_themselves(tmp_path: Path) -> None:

@@ -260,8 +260,9 @@ def _failed(
     said = [line for line in done.stderr.splitlines() if line.strip()][:15]
     return errors.BuildError(
         f"{job.name}: the {LANGUAGES[job.language].label} build failed (exit {done.code}): "
-        f"{job.plan.shown}\n" + "\n".join(f"  | {line}" for line in said),
+        f"{job.plan.shown}",
         f"the source is in {project.shown(source)}, its template in templates/",
+        [f"| {line}" for line in said],
     )
 
 

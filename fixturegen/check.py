@@ -51,8 +51,8 @@ def check_named(project: Project, name: str, checked: Checked) -> None:
 
 
 def _wrong(name: str, error: errors.FixturegenError) -> Finding:
-    hint = f"edit it: {error.hint}" if error.hint else "edit it"
-    return Finding(name, "fixture", error.what, hint)
+    more = error.hint or "".join(error.quoted[:1])  # the expression, without its caret
+    return Finding(name, "fixture", error.what, f"edit it: {more}" if more else "edit it")
 
 
 def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:

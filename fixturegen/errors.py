@@ -3,22 +3,32 @@
 A message says what happened, where, and what to do next. Only `cli` turns one into text.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class FixturegenError(Exception):
     """Base of every error that a user can meet.
 
-    what: one line, what happened and where; hint: what to do next, empty if there is nothing.
+    what: one line, what happened and where; hint: one line, what to do next, empty if there is
+    nothing; quoted: lines of a file or of another program, shown between the two.
     """
 
     exit_code = 70
 
-    def __init__(self, what: str, hint: str = "") -> None:
+    def __init__(self, what: str, hint: str = "", quoted: Sequence[str] = ()) -> None:
         super().__init__(what)
         self.what = what
         self.hint = hint
+        self.quoted = tuple(quoted)
 
     def __str__(self) -> str:
-        return f"{self.what}\n  {self.hint}" if self.hint else self.what
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Return the message's lines; what came from elsewhere may still hold a line end."""
+        return [self.what, *(f"  {line}" for line in (*self.quoted, self.hint) if line)]
 
 
 class CheckError(FixturegenError):

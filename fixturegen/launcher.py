@@ -242,7 +242,7 @@ class Launcher:
         said = os.pread(self._complaints, 4096, 0).decode(errors="replace").strip()
         self.abort()
         how = "closed its pipe" if code is None else _describe_end(code)
-        return ProgramError(f"the launcher ended unexpectedly ({how})", said)
+        return ProgramError(f"the launcher ended unexpectedly ({how})", quoted=said.splitlines())
 
     def _receive(self, expected: int) -> Outcome:
         """Read the next reply."""

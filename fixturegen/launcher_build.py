@@ -23,7 +23,7 @@ def build_launcher(folder: Path) -> Path:
     `Launcher.hello.linked`. Raises ToolMissingError if there is none, or none that works.
     """
     sources = sorted(Path(__file__).parent.glob("launcher*.[ch]"))
-    complaint = "no C compiler was found on PATH"
+    complaint = ["no C compiler was found on PATH"]
     for name, *static in COMPILERS:
         compiler = process.find(name)
         if compiler is None:
@@ -36,7 +36,8 @@ def build_launcher(folder: Path) -> Path:
         complaint = _compile(command, sources, binary)
         if not complaint:
             return binary
-    raise ToolMissingError(f"the launcher cannot be compiled: {complaint}", HINT)
+    reason, *said = complaint
+    raise ToolMissingError(f"the launcher cannot be compiled: {reason}", HINT, said)
 
 
 def _digest(command: list[str], sources: list[Path]) -> str:
@@ -49,7 +50,7 @@ def _digest(command: list[str], sources: list[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile(command: list[str], sources: list[Path], binary: Path) -> str:
+def _compile(command: list[str], sources: list[Path], binary: Path) -> list[str]:
     """Make `binary`, atomically; return what the compiler complained of, empty if nothing."""
     partial = binary.with_name(f"{binary.name}.{os.getpid()}")
     files = [str(source) for source in sources if source.suffix == ".c"]
@@ -62,10 +63,10 @@ def _compile(command: list[str], sources: list[Path], binary: Path) -> str:
         partial.unlink(missing_ok=True)
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str]) -> list[str]:
     """Run a compiler; return the end of its complaint, empty if it succeeded."""
     done = process.run(command)
     if done.code == 0:
-        return ""
+        return []
     lines = done.stderr.strip().splitlines()[-5:]
-    return "\n".join([f"{Path(command[0]).name} ended with {done.code}", *lines])
+    return [f"{Path(command[0]).name} ended with {done.code}", *lines]

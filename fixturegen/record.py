@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -162,7 +163,7 @@ def read_context(folder: Path) -> dict[str, Any]:
     if context["format"] != FORMAT:
         raise errors.CheckError(
             f"{path}: format {context['format']!r} is unknown to this version",
-            f"fixturegen {context.get('fixturegen', '(newer)')} wrote it and can read it",
+            f"fixturegen {_version(context.get('fixturegen'))} wrote it and can read it",
         )
     absent = [key for key in REQUIRED if key not in context]
     if absent:
@@ -170,6 +171,13 @@ def read_context(folder: Path) -> dict[str, Any]:
             f"{path}: damaged: it has no {', '.join(absent)}", "restore it from version control"
         )
     return context
+
+
+def _version(noted: object) -> str:
+    """Return the version that a context notes, for a command line: nothing else may get there."""
+    if isinstance(noted, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,30}", noted):
+        return noted
+    return "(newer)"
 
 
 def take_up(folder: Path) -> list[bytes]:

@@ -181,8 +181,9 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
         raise
     except Exception as error:  # a template can raise anything: its author is told where
         raise errors.SpecError(f"{mistakes.place(error, shown)}: {mistakes.said(error)}") from error
-    if "\r" in text:
-        raise errors.SpecError(f"{shown}: a value put a CR into the text")
+    if odd := re.search("[\r\ud800-\udfff]", text):
+        what = "a CR" if odd[0] == "\r" else "a lone surrogate"
+        raise errors.SpecError(f"{shown}: a value put {what} into the text")
     return text.rstrip("\n") + "\n"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ def key(
         digest.update(json.dumps(asked).encode())
         for path in (each for folder in folders for each in _templates(folder)):
             content = files.read_bytes(path)
-            digest.update(f"{path} {len(content)}\n".encode())
+            digest.update(os.fsencode(path) + f" {len(content)}\n".encode())
             digest.update(content)
     except (OSError, errors.FixturegenError):
         return ""  # rendering says what is wrong

@@ -13,6 +13,7 @@ from fixturegen.cli.common import (
     set_option,
 )
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -44,10 +45,10 @@ def command(
         for fixture in fixtures:
             params = {**fixture.params, **{k: v for k, v in changed.items() if k in fixture.params}}
             wanted = [n for n in fixture.languages if not languages or n in languages]
-            built = build.make(project, fixture, params, wanted, click.echo)
+            built = build.make(project, fixture, params, wanted, say)
             for reason in built.missing.values():
-                click.echo(f"{fixture.name}: {reason}; what needs it is not built")
+                say(f"{fixture.name}: {reason}; what needs it is not built")
             total = len(built.paths)
             noun = "binary" if total == 1 else "binaries"
             work = project.shown(build.work_folder(project, fixture, params))
-            click.echo(f"{fixture.name}: {total} {noun} in {work}/bin, {built.made} compiled now")
+            say(f"{fixture.name}: {total} {noun} in {work}/bin, {built.made} compiled now")

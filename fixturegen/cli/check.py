@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
@@ -10,6 +9,7 @@ import click
 from fixturegen import check, errors
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say, say_json
 from fixturegen.report.view import plural
 
 
@@ -39,16 +39,14 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     if any(finding.kind == "fixture" for finding in findings):
         code = errors.SpecError.exit_code
     if as_json:
-        click.echo(
-            json.dumps({**asdict(checked), "findings": [asdict(f) for f in findings]}, indent=1)
-        )
+        say_json({**asdict(checked), "findings": [asdict(f) for f in findings]})
         ctx.exit(code)
     for finding in findings:
-        click.echo(f"{finding.kind:<7} {finding.what}")
-        click.echo(f"        repair: {finding.repair}")
+        say(f"{finding.kind:<7} {finding.what}")
+        say(f"        repair: {finding.repair}")
     for note in checked.notes:
-        click.echo(f"note    {note}")
-    click.echo(
+        say(f"note    {note}")
+    say(
         f"{plural(checked.programs, 'program file')}, {plural(checked.runs, 'stored run')}, "
         f"{plural(checked.texts, 'text')}, {plural(checked.claims, 'claim')}"
         + (f" ({checked.undecided} undecided)" if checked.undecided else "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import Coloured, Line, say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,16 +86,14 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:
-        import json
-
         import msgspec
 
         facts = _facts(machine, choice, findings, disturbed)
         facts["map"] = msgspec.to_builtins(boxes)
-        click.echo(json.dumps(facts, indent=2, ensure_ascii=True))
+        say_json(facts)
         return
     lines = _page(machines.to_json(machine), choice, findings, disturbed)
-    click.echo("\n".join([*lines, *_map(boxes), *([f"picture: {picture}"] if picture else [])]))
+    say(*lines, *_map(boxes), *([f"picture: {picture}"] if picture else []))
 
 
 def _map(boxes: Layout) -> list[str]:
@@ -158,10 +157,10 @@ def _facts(
 
 def _page(
     machine: dict[str, Any], choice: Choice, findings: list[Finding], disturbed: list[str]
-) -> list[str]:
+) -> list[Line]:
     from fixturegen.machine import one_line
 
-    lines = [*_wrapped(one_line(machine), "", ""), ""]
+    lines: list[Line] = [*_wrapped(one_line(machine), "", ""), ""]
     lines += _summary(choice, findings, disturbed)
     section = ""
     for finding in findings:
@@ -201,21 +200,14 @@ def _summary(choice: Choice, findings: list[Finding], disturbed: list[str]) -> l
     return lines
 
 
-def _row(state: str, name: str, text: str, advice: str) -> list[str]:
+def _row(state: str, name: str, text: str, advice: str) -> list[Line]:
     head = f"  {state:<6}  {name:<17}  "
     first, *rest = _wrapped(text, head, " " * INDENT)
-    coloured = first.replace(state, _colour(state), 1)
     return [
-        coloured,
+        Coloured(first, state, COLOURS[state]),
         *rest,
         *(_wrapped(advice, " " * INDENT + "-> ", " " * INDENT + "   ") if advice else []),
     ]
-
-
-def _colour(state: str) -> str:
-    import os
-
-    return state if os.environ.get("NO_COLOR") else click.style(state, fg=COLOURS[state])
 
 
 def _wrapped(text: str, first: str, rest: str) -> list[str]:

@@ -5,7 +5,6 @@ Nothing is started and nothing written. elftools and json are imported when they
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.errors import CheckError
 from fixturegen.units import escape
 
@@ -78,8 +78,6 @@ def _read(path: Path, names: tuple[str, ...]) -> tuple[ElfFacts, list[Binding]]:
 
 
 def _print_json(files: Iterable[Path], names: tuple[str, ...]) -> bool:
-    import json
-
     from fixturegen import elf
 
     failed = False
@@ -90,8 +88,7 @@ def _print_json(files: Iterable[Path], names: tuple[str, ...]) -> bool:
         except CheckError as error:
             found.append({"path": str(path), "error": error.what})
             failed = True
-    # ASCII only: a file's name may hold bytes that are no text, and symbols control characters.
-    click.echo(json.dumps(found, indent=2))
+    say_json(found)
     return failed
 
 
@@ -102,32 +99,25 @@ def _print_text(files: Iterable[Path], names: tuple[str, ...]) -> bool:
         try:
             facts, found = _read(path, names)
         except CheckError as error:
-            _echo(f"fixturegen: {error.what}", err=True)
+            say_error(error)
             failed = True
             continue
         if printed:
-            click.echo()
+            say("")
         printed = True
-        for line in _block(facts, found, asked=bool(names)):
-            _echo(line)
+        say(*_block(facts, found, asked=bool(names)))
     return failed
-
-
-def _echo(line: str, err: bool = False) -> None:
-    """Print a line also where the terminal's encoding lacks some of its characters."""
-    encoding = (sys.stderr if err else sys.stdout).encoding or "utf-8"
-    click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
 
 
 def _block(facts: ElfFacts, found: list[Binding], asked: bool) -> Iterator[str]:
     from fixturegen.elf import bindings
 
-    yield escape(str(facts.path))
+    yield str(facts.path)
     yield _row("linked", _linked(facts))
     yield _row("binding", _how_bound(facts, list(bindings(facts)) if asked else found))
     yield _row("RELRO", facts.relro)
     if facts.interpreter is not None:
-        yield _row("interpreter", escape(facts.interpreter))
+        yield _row("interpreter", facts.interpreter)
     if facts.linking == "dynamic":
         yield from _wrapped("needs", ", ".join(map(escape, facts.needed)) or "no library")
     yield _row("build-id", facts.build_id or "none")

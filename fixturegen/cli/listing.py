@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from fixturegen import errors, record
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.model import Fixture, written
 from fixturegen.project import Project
 from fixturegen.report.view import plural
@@ -40,14 +40,14 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
         try:
             described.append(describe(project, project.load(name)))
         except (errors.SpecError, errors.FileError) as error:
-            click.echo(f"fixturegen: {error}", err=True)
+            say_error(error)
             worst = errors.SpecError.exit_code
     if as_json:
-        click.echo(json.dumps(described, indent=1))
+        say_json(described)
         ctx.exit(worst)
     for place, entry in enumerate(described):
         if not names and entry["builtin"] and not (place and described[place - 1]["builtin"]):
-            click.echo("\nBuilt-in fixtures:" if place else "Built-in fixtures:")
+            say(*([""] if place else []), "Built-in fixtures:")
         _show(entry, full=bool(names))
     ctx.exit(worst)
 
@@ -82,25 +82,23 @@ def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
 
 def _show(entry: dict[str, Any], *, full: bool) -> None:
     origin = "built-in" if entry["builtin"] else entry["folder"]
-    click.echo(f"{entry['name']}  {entry['title']}  ({origin})")
+    say(f"{entry['name']}  {entry['title']}  ({origin})")
     for program in entry["programs"]:
         cases = len(program["cases"])
-        click.echo(
+        say(
             f"  {program['name']:<14} {', '.join(program['languages'])}; "
             f"{plural(cases, 'case')} x {plural(program['rounds'], 'round')}"
         )
         if full:
             for path in program["cases"]:
-                click.echo(f"    {path}")
+                say(f"    {path}")
             for metric in program["metrics"]:
-                click.echo(f"      .{metric['name']} [{metric['unit']}] = {metric['value']}")
+                say(f"      .{metric['name']} [{metric['unit']}] = {metric['value']}")
     if full and entry["params"]:
-        click.echo(
-            "  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in entry["params"].items())
-        )
+        say("  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in entry["params"].items()))
     runs = entry["runs"]
     last = f"{', the last' if len(runs) > SHOWN else ''}: {', '.join(runs[-SHOWN:])}"
-    click.echo(
+    say(
         f"  {plural(len(entry['claims']), 'claim')}; {plural(len(runs), 'stored run')}"
         + (last if runs else "")
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import os
 import signal
 import sys
@@ -16,8 +15,10 @@ import click
 
 from fixturegen import __version__, errors
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import flush, refused_stream, say, say_error, say_misuse
 
 READER_GONE = 141  # as a program that SIGPIPE ends
+UNHEARD = contextlib.suppress(OSError)  # nobody can be told; the exit code still says it
 COMMANDS = {
     "list": "the fixtures, their programs, cases and claims",
     "render": "templates to c/ and rust/ (--check: only compare)",
@@ -147,9 +148,6 @@ def status() -> int:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
     _open_closed()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
-            stream.reconfigure(errors="backslashreplace")
     return _guarded()
 
 
@@ -167,7 +165,7 @@ def _open_closed() -> None:
 def _leave(code: int) -> NoReturn:
     """Exit at once: taking the interpreter apart would need a tenth of a short command's time."""
     try:
-        sys.stdout.flush()
+        flush()
     except OSError as error:
         code = _refused(error)
     with contextlib.suppress(OSError):  # None: closed from the start, 2>&-
@@ -185,50 +183,38 @@ def _guarded() -> int:
         result = cli.main(prog_name="fixturegen", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        with contextlib.suppress(OSError):
-            error.show()
+        with UNHEARD:
+            say_misuse(error)
         return 2
     except errors.FixturegenError as error:
-        _say(f"fixturegen: {error}")
+        with UNHEARD:
+            say_error(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        _say("fixturegen: interrupted")
+        with UNHEARD:
+            say("fixturegen: interrupted", err=True)
         return errors.InterruptedRunError.exit_code
     except ReaderGoneError as error:
         return _refused(error.reason)
     except OSError as error:
         return _refused(error)
     except Exception as error:
-        _say(_bug(error))
+        with UNHEARD:
+            say(*_bug(error), err=True)
         return 70
 
 
 def _refused(error: OSError) -> int:
     """Say what the system refused, a stream or a file, and return the exit code."""
-    stream = _stream(error)
+    stream = refused_stream(error)
     if stream == "standard output":
         _forget_stdout()
     if isinstance(error, BrokenPipeError):
         return READER_GONE
-    _say(f"fixturegen: {stream}: {error.strerror}" if stream else f"fixturegen: {error}")
+    said = f"{stream}: {error.strerror}" if stream else str(error)
+    with UNHEARD:
+        say(f"fixturegen: {said}", err=True)
     return errors.FileError.exit_code
-
-
-def _stream(error: OSError) -> str:
-    """Return which stream could not be written to, or "" if it was something else."""
-    import traceback
-
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        if frame.f_code is click.echo.__code__:
-            return "standard error" if frame.f_locals.get("err") else "standard output"
-        if frame.f_code is _leave.__code__:
-            return "standard output"
-    return ""
-
-
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody can be told; the exit code still says it
-        click.echo(text, err=True)
 
 
 def _forget_stdout() -> None:
@@ -236,17 +222,14 @@ def _forget_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _bug(error: Exception) -> str:
+def _bug(error: Exception) -> list[str]:
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
-    return (
-        f"fixturegen: a bug of ours: {type(error).__name__}: {error} ({place})\n"
-        "  please report it with the command that was run; FIXTUREGEN_TRACEBACK=1 shows more"
-        + (f"\n{traceback.format_exc()}" if _wants_traceback() else "")
-    )
-
-
-def _wants_traceback() -> bool:
-    return bool(os.environ.get("FIXTUREGEN_TRACEBACK"))
+    more = traceback.format_exc().split("\n") if os.environ.get("FIXTUREGEN_TRACEBACK") else []
+    return [
+        f"fixturegen: a bug of ours: {type(error).__name__}: {error} ({place})",
+        "  please report it with the command that was run; FIXTUREGEN_TRACEBACK=1 shows more",
+        *(f"  | {line}" for line in more),  # of which the last are the error's own words
+    ]

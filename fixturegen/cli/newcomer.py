@@ -7,6 +7,7 @@ import click
 from fixturegen import errors, files
 from fixturegen.cli.common import project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say
 from fixturegen.project import NAME, NAMED, builtin_templates
 
 BEGINNING = "_new"
@@ -41,11 +42,11 @@ def command(ctx: click.Context, name: str) -> None:
     source = builtin_templates() / BEGINNING
     beginning = {each: files.read_bytes(source / each) for each in files.names(source)}
     files.write_folder(folder, beginning)
-    for each in beginning:
-        click.echo(f"create     {project.shown(folder / each)}")
-    click.echo(
-        f"\nNext:\n"
-        f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt\n"
-        f"  fixturegen list {name}    what is measured, under which names\n"
-        f"  then change templates/{name}/fixture.toml and the sources beside it"
+    say(
+        *(f"create     {project.shown(folder / each)}" for each in beginning),
+        "",
+        "Next:",
+        f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt",
+        f"  fixturegen list {name}    what is measured, under which names",
+        f"  then change templates/{name}/fixture.toml and the sources beside it",
     )

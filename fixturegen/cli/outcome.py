@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
-import click
-
 from fixturegen import errors, files, record, report
+from fixturegen.cli.terminal import say
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.view import View, number, plural, table
@@ -20,20 +20,18 @@ def conclude(
     project: Project, fixture: Fixture, ended: Ended, target: Path, *, strict: bool
 ) -> int:
     """Say what was found and where its text is, `target`, and return the exit code."""
-    click.echo()
-    click.echo(short_table(ended.summary))
-    click.echo()
+    say("", *short_table(ended.summary), "")
     claims = ended.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
     for result in bad:
-        click.echo(f"claim {result.verdict.state}: {result.claim.text}")
+        say(f"claim {result.verdict.state}: {result.claim.text}")
     if claims:
-        click.echo(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
+        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
     _say_leftovers(ended.summary)
     _say_place(project, fixture, ended, project.shown(target))
     if ended.summary.failures:
         path, number_, _, detail = ended.summary.failures[0]
-        click.echo(
+        say(
             f"fixturegen: {plural(len(ended.summary.failures), 'failed sample')}, the first: "
             f"{path}, round {number_}: {detail}",
             err=True,
@@ -54,7 +52,8 @@ def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
         folder = put_in_place(project, ended)
         error.hint = (
             f"{error.hint + '; ' if error.hint else ''}the raw data is kept in "
-            f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run {folder.name}"
+            f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run "
+            + shlex.quote(folder.name)
         )
         raise
     files.write(ended.folder / record.REPORT, text)
@@ -72,26 +71,25 @@ def _say_leftovers(summary: Summary) -> None:
     for path, case in summary.cases.items():
         if case.leftovers:
             words = "1 process" if case.leftovers == 1 else f"{case.leftovers} processes"
-            click.echo(
+            say(
                 f"{words} outlived the program that started them ({path}), and were ended", err=True
             )
 
 
 def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> None:
     if not ended.lacking:
-        click.echo(f"fixture: {shown}")
+        say(f"fixture: {shown}")
         return
     current = project.shown(report.text_path(project, fixture.name))
-    click.echo(f"not the fixture's text, because: {'; '.join(ended.lacking)}")
+    say(f"not the fixture's text, because: {'; '.join(ended.lacking)}")
     has = report.text_path(project, fixture.name).is_file()
     words = f"{current} is as it was" if has else f"there is no {current} yet"
-    click.echo(f"  {words}; this run's text: {shown}")
-    click.echo(
-        f"  to make it the text: fixturegen report {fixture.name} --run {ended.context['run']}"
-    )
+    say(f"  {words}; this run's text: {shown}")
+    run = shlex.quote(ended.folder.name)
+    say(f"  to make it the text: fixturegen report {fixture.name} --run {run}")
 
 
-def short_table(summary: Summary) -> str:
+def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
     view = View(summary, {"binaries": {}})
     rows = []
@@ -112,4 +110,4 @@ def short_table(summary: Summary) -> str:
                 )
     more = len(rows) - ROWS
     text = table(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
-    return text + (f"\n... and {more} more rows in the fixture" if more > 0 else "")
+    return [*text.split("\n"), *([f"... and {more} more rows in the fixture"] if more > 0 else [])]

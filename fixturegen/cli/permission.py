@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from fixturegen import errors, privileges
+from fixturegen.cli.terminal import say
 from fixturegen.model import Fixture
 
 if TYPE_CHECKING:
@@ -121,4 +120,4 @@ def holding(guard: Guard | None) -> Iterator[None]:
         for note in notes:
             if note not in said:
                 with contextlib.suppress(OSError):  # whoever closed stderr is not to be told
-                    click.echo(note, err=True)
+                    say(note, err=True)

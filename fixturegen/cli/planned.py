@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-import click
-
+from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.view import table
 from fixturegen.runner.options import Options
@@ -30,15 +28,16 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
                 }
             )
             continue
-        click.echo(f"{fixture.name}: {len(steps)} fresh processes, seed {options.seed}")
+        say(f"{fixture.name}: {len(steps)} fresh processes, seed {options.seed}")
         for program in fixture.programs:
             own = [step for step in steps if step.case.program == program.name]
             cases = len({step.case for step in own})
-            click.echo(
-                f"\n{program.name}: {cases} cases x {rounds[program.name]} rounds, "
-                f"{program.order}; the first round:"
+            say(
+                "",
+                f"{program.name}: {cases} cases x {rounds[program.name]} rounds, "
+                f"{program.order}; the first round:",
             )
             first = [[str(s.position + 1), s.case.path] for s in own if s.round == 1]
-            click.echo(table(["process", "case"], first, "rl"))
+            say(*table(["process", "case"], first, "rl").split("\n"))
     if as_json:
-        click.echo(json.dumps(plans, indent=1))
+        say_json(plans)

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-import click
-
 from fixturegen import units
+from fixturegen.cli.terminal import say
 from fixturegen.model import Sample
 from fixturegen.runner.schedule import Step
 
@@ -139,6 +138,6 @@ class Progress:
         """Say one line; a reader who has gone, or a full disk behind stderr, ends no run."""
         with contextlib.suppress(OSError):
             if self._bar is not None:
-                self._bar.console.print(text, markup=False, highlight=False)
+                self._bar.console.print(units.escape(text), markup=False, highlight=False)
             else:
-                click.echo(text, err=True)
+                say(text, err=True)

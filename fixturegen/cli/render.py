@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 from fixturegen import files, render
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say, say_difference
 from fixturegen.project import Project
 
 
@@ -35,19 +34,21 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
             verb = _state(project, path, text)
             drift += verb != "identical"
             if diff and verb != "identical":
-                click.echo(_diff(project, path, text), nl=False)
+                target = project.root / path
+                old = files.read_bytes(target) if files.exists(target) else b""
+                say_difference(old, text, path)
             if not check:
                 files.write(project.root / path, text)
             if verb != "identical" or not check:
-                click.echo(f"{verb:<9}  {path}")
+                say(f"{verb:<9}  {path}")
         for path in render.leftovers(project, fixture, texts):
             drift += 1
-            click.echo(f"{'remove':<9}  {path}")
+            say(f"{'remove':<9}  {path}")
             if not check:
                 files.remove(project.root / path)
     if check and drift:
         differ = "file differs" if drift == 1 else "files differ"
-        click.echo(
+        say(
             f"{drift} {differ} from what the templates give; repair: fixturegen render "
             + " ".join(names),
             err=True,
@@ -60,12 +61,3 @@ def _state(project: Project, path: str, text: str) -> str:
     if not files.is_file(target):
         return "create"
     return "identical" if files.read_bytes(target) == text.encode() else "update"
-
-
-def _diff(project: Project, path: str, text: str) -> str:
-    target = project.root / path
-    old = files.read_bytes(target).decode(errors="backslashreplace") if files.exists(target) else ""
-    lines = difflib.unified_diff(
-        old.splitlines(keepends=True), text.splitlines(keepends=True), path, f"{path} (rendered)"
-    )
-    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

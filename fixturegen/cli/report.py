@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+import shlex
 
 import click
 
 from fixturegen import errors, files, record, report
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
-from fixturegen.project import Project
+from fixturegen.cli.terminal import say, say_difference
 from fixturegen.report.view import plural
 from fixturegen.runner import ending
 
@@ -48,7 +48,7 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         if run is None and names:
             raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
         if run is None:
-            click.echo(f"{'no run':<9}  {name}: fixturegen run {name}", err=check)
+            say(f"{'no run':<9}  {name}: fixturegen run {name}", err=check)
             continue
         text = report.stored_text(project, project.load(name), record.stored(project, name, run))
         path = report.text_path(project, name)
@@ -56,24 +56,16 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
             changed = files.write(path, text)
             if run in ending.textless(project, name):  # its text lay beside it until now
                 files.remove(record.run_folder(project, name, run) / record.REPORT)
-            click.echo(
-                f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})"
-            )
+            say(f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})")
             continue
         old = files.read_bytes(path) if files.is_file(path) else b""
         if old != text.encode():
             drift += 1
-            click.echo(_diff(project, name, old.decode(errors="backslashreplace"), text), nl=False)
+            say_difference(old, text, project.shown(path))
     if drift:
-        words = " ".join(["fixturegen report", *names, *(["--run", run_name] if run_name else [])])
+        words = shlex.join(
+            ["fixturegen", "report", *names, *(["--run", run_name] if run_name else [])]
+        )
         differ = f"{plural(drift, 'text')} differ{'s' * (drift == 1)} from what the samples give"
-        click.echo(f"{differ}; repair: {words}", err=True)
+        say(f"{differ}; repair: {words}", err=True)
         ctx.exit(1)
-
-
-def _diff(project: Project, name: str, old: str, new: str) -> str:
-    shown = project.shown(report.text_path(project, name))
-    lines = difflib.unified_diff(
-        old.splitlines(keepends=True), new.splitlines(keepends=True), shown, f"{shown} (rendered)"
-    )
-    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

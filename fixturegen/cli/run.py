@@ -25,6 +25,7 @@ from fixturegen.cli.common import (
 )
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
+from fixturegen.cli.terminal import say
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 
@@ -131,7 +132,7 @@ def _startable(fixtures: list[Fixture], languages: tuple[str, ...]) -> list[Fixt
     found = toolchain.startable(fixtures, languages)
     for fixture in fixtures:
         if fixture not in found:
-            click.echo(f"{fixture.name}: nothing to run in the languages asked for", err=True)
+            say(f"{fixture.name}: nothing to run in the languages asked for", err=True)
     return found
 
 
@@ -140,7 +141,7 @@ def _now() -> str:
 
 
 def _say_waiting(holder: str) -> None:
-    click.echo(f"waiting for the lock of this project: {holder}", err=True)
+    say(f"waiting for the lock of this project: {holder}", err=True)
 
 
 def _run_all(
@@ -200,9 +201,7 @@ def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, 
     started = _now()
     name = _free_name(project, fixture, given["label"], started)
     if known:
-        click.echo(
-            f"{fixture.name}: interrupted run {known[-1]} is kept; --resume continues it", err=True
-        )
+        say(f"{fixture.name}: interrupted run {known[-1]} is kept; --resume continues it", err=True)
     return _measure(project, fixture, options, name, started, given)
 
 
@@ -237,7 +236,7 @@ def _resume(
 
     ended = ending.measured(project, fixture, name)
     if ended is not None:
-        click.echo(f"{fixture.name}: all samples of run {name} are there", err=True)
+        say(f"{fixture.name}: all samples of run {name} are there", err=True)
         return _conclude(project, fixture, ended, given)
     options = recorded_options(project, fixture, name, options)
     return _measure(project, fixture, options, name, None, given)
@@ -256,13 +255,13 @@ def _measure(
     from fixturegen.runner import ending, session
 
     params = options.parameters(fixture)
-    built = build.make(project, fixture, params, options.chosen(fixture), click.echo)
+    built = build.make(project, fixture, params, options.chosen(fixture), say)
     for reason in built.missing.values():
-        click.echo(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
+        say(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
     current = session.Session(project, fixture, options, built, name, given["guard"])
     _say_unmeasured(fixture, current.unmeasured)
     if not current.steps:
-        click.echo(f"{fixture.name}: no case can be measured here; nothing is stored", err=True)
+        say(f"{fixture.name}: no case can be measured here; nothing is stored", err=True)
         return errors.UsageError.exit_code
     context = current.resume() if started is None else current.begin(started)
     total = current.done + len(current.steps)
@@ -280,7 +279,7 @@ def _measure(
 def _say_unmeasured(fixture: Fixture, reasons: Mapping[str, str]) -> None:
     for reason, count in sorted(Counter(reasons.values()).items()):
         cases = "1 case" if count == 1 else f"{count} cases"
-        click.echo(f"{fixture.name}: {cases} not measured: {reason}", err=True)
+        say(f"{fixture.name}: {cases} not measured: {reason}", err=True)
 
 
 def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, Any]) -> int:
@@ -309,7 +308,7 @@ def _kept(fixture: Fixture, done: Callable[[], str]) -> Iterator[None]:
     except errors.FixturegenError as error:
         if done():
             kept = f"{done()} are kept; {again} continues"
-            error.hint = f"{error.hint}\n  {kept}" if error.hint else kept
+            error.hint = f"{error.hint}; {kept}" if error.hint else kept
         raise
     except OSError as error:
         raise errors.FileError(

@@ -9,6 +9,7 @@ import click
 
 from fixturegen import errors
 from fixturegen.cli.help_options import HELP_OPTIONS
+from fixturegen.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +68,10 @@ def show(root: Path | None, as_json: bool) -> None:
         found, trouble = None, error.what
     current = found is None or found.boot == journal.boot_of(place)
     if as_json:
-        click.echo(_json(knobs, found, current, trouble))
+        say_json(_facts(knobs, found, current, trouble))
         return
     words = f"Journal: {trouble}" if trouble else _journal_words(found, current)
-    click.echo("\n".join(show_lines(knobs, words, _hints(root, knobs, found))))
+    say(*show_lines(knobs, words, _hints(root, knobs, found)))
 
 
 def _place(root: Path | None) -> Path:
@@ -115,9 +116,9 @@ def _line(root: Path | None, *words: str) -> str:
     return sudo_line("tune", *words)
 
 
-def _json(knobs: Sequence[KnobState], found: Journal | None, current: bool, trouble: str) -> str:
-    import json
-
+def _facts(
+    knobs: Sequence[KnobState], found: Journal | None, current: bool, trouble: str
+) -> dict[str, Any]:
     import msgspec
 
     facts: dict[str, Any] = {
@@ -128,7 +129,7 @@ def _json(knobs: Sequence[KnobState], found: Journal | None, current: bool, trou
     }
     if found is not None:
         facts["journal"] = {**msgspec.to_builtins(found), "this_boot": current}
-    return json.dumps(facts, indent=2, ensure_ascii=True)
+    return facts
 
 
 @command.command("apply", short_help="Turn knobs until restore or the next boot.")
@@ -153,8 +154,8 @@ def apply(root: Path | None, names: tuple[str, ...]) -> None:
     turned = {each.knob for each in done.turned}
     left = [] if names else [k for k in before if k.knob not in turned and k.verdict == "yes"]
     if not names:
-        click.echo(f"No knob is named: all but {_unnamed(before)} are turned.")
-    click.echo("\n".join(applied_lines(values, done, left, _line(root, "restore"))))
+        say(f"No knob is named: all but {_unnamed(before)} are turned.")
+    say(*applied_lines(values, done, left, _line(root, "restore")))
 
 
 def _unnamed(knobs: Sequence[KnobState]) -> str:
@@ -177,7 +178,7 @@ def restore(root: Path | None) -> None:
     privileges.need_root(place, "tune", "restore")
     done = tune.restore(place)
     now = {each.knob: each.value for each in tune.states(place)}
-    click.echo("\n".join(restored_lines(done, now)))
+    say(*restored_lines(done, now))
     if done.failed:
         raise errors.FileError(
             "some values could not be put back; the journal still holds them", RESTORE

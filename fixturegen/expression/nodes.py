@@ -124,17 +124,16 @@ class ExpressionError(SpecError):
 
     def __init__(self, what: str, text: str, at: int, advice: str = "") -> None:
         self.text, self.at = text, at
-        super().__init__(what + (f"; {advice}" if advice else ""), _pointed(text, at))
+        super().__init__(what + (f"; {advice}" if advice else ""), quoted=_pointed(text, at))
 
 
-def _pointed(text: str, at: int) -> str:
+def _pointed(text: str, at: int) -> tuple[str, str]:
     """Return the text and a caret below position `at`, cut around it if it is long."""
     start = max(0, at - MAX_SHOWN // 2) if len(text) > MAX_SHOWN else 0
     before, after = escape(text[start:at]), escape(text[at : start + MAX_SHOWN])
     dots = "..." if start else ""
     tail = "..." if start + MAX_SHOWN < len(text) else ""
-    # the hint is shown indented by two; its second line has to bring its own
-    return f"{dots}{before}{after}{tail}\n  {' ' * len(dots + before)}^"
+    return f"{dots}{before}{after}{tail}", f"{' ' * len(dots + before)}^"
 
 
 def nearest(name: str, known: Collection[str], few: int = 8) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from msgspec import Struct, field
@@ -43,10 +44,12 @@ class Options(Struct, frozen=True):
         """Return the options as typed, only those that differ from the default."""
         typed = [f"--rounds {self.rounds}"] if self.rounds else []
         typed += [f"--seed {self.seed}"] if self.seed != 1 else []
-        typed += [f"--set {key}={written(value)}" for key, value in sorted(self.sets.items())]
+        typed += [
+            f"--set {quote(f'{key}={written(value)}')}" for key, value in sorted(self.sets.items())
+        ]
         typed += [f"--language {name}" for name in self.languages]
         typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
-        typed += [f"--sysfs {self.sysfs}"] if self.sysfs else []
+        typed += [f"--sysfs {quote(self.sysfs)}"] if self.sysfs else []
         typed += ["--as-root"] if self.as_root else []
         return typed + [f"--allow {what}" for what in self.allow]
 
@@ -65,7 +68,7 @@ def recorded_options(project: Project, fixture: Fixture, name: str, given: Optio
     # Never taken from a file: the machine is not ours.
     if any(getattr(given, key) != getattr(recorded, key) for key in ("allow", "as_root", "sysfs")):
         words = " ".join(
-            ["--as-root"] * recorded.as_root + [f"--allow {a}" for a in recorded.allow]
+            ["--as-root"] * recorded.as_root + [f"--allow {quote(a)}" for a in recorded.allow]
         )
         raise errors.UsageError(
             f"cannot resume {fixture.name} run {name!r}: what may be done to the machine, "

@@ -249,7 +249,7 @@ def _placed(place: str) -> Iterator[None]:
     try:
         yield
     except errors.SpecError as error:
-        raise errors.SpecError(f"{place}: {error.what}", error.hint) from error
+        raise errors.SpecError(f"{place}: {error.what}", error.hint, error.quoted) from error
 
 
 def _check_expressions(fixture: Fixture, where: str) -> None:

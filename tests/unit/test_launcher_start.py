@@ -75,7 +75,7 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(
         (tools / name).write_text("#!/bin/sh\necho 'no stdio.h' >&2\nexit 1\n")
         (tools / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tools))
-    with pytest.raises(ToolMissingError, match=r"gcc ended with 1\nno stdio.h"):
+    with pytest.raises(ToolMissingError, match=r"gcc ended with 1\n  no stdio.h"):
         build_launcher(tmp_path / "build")
     assert list((tmp_path / "build").iterdir()) == []
 

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
+
 from fixturegen.cli.progress import TimeLeft
 from fixturegen.model import Case
 from fixturegen.runner.schedule import Step
@@ -34,3 +39,28 @@ def test_a_case_that_the_earlier_run_lacks_counts_as_the_mean() -> None:
 
 def test_before_the_first_sample_nothing_is_promised() -> None:
     assert TimeLeft(STEPS, {}).seconds() == 0.0
+
+
+def test_what_a_process_said_does_nothing_to_the_bar() -> None:
+    code = (
+        "from fixturegen.cli.progress import Progress, TimeLeft\n"
+        "from fixturegen.model import Case, Sample, Usage\n"
+        "from fixturegen.runner.schedule import Step\n"
+        "step = Step(Case('loop', 'c', 'default', 'fast'), 1, 0)\n"
+        "detail = 'x' + chr(0x1b) + ']0;t' + chr(7) + chr(0x202e) + chr(10) + 'all agree'\n"
+        "sample = Sample(step.case.path, 1, 0, '', 'exit', detail, Usage(*[0] * 10), {})\n"
+        "with Progress('tiny', 1, 0, TimeLeft([step], {})) as progress:\n"
+        "    progress.update(step, sample, 1)\n"
+    )
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=theirs) as done:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # EIO: it has ended
+            while piece := os.read(ours, 65536):
+                said += piece
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"x\\x1b]0;t\\x07\\u202e\\nall agree" in said
+    assert b"\x1b]0;" not in said and "\u202e".encode() not in said

@@ -1,0 +1,120 @@
+"""The only way to the terminal: a line is one line, and nothing in it hides or moves anything.
+
+Names and values come from files that somebody else wrote. Whatever holds one passes `say`, which
+escapes control, format and bidi characters, and line ends as well: a name cannot forge a line.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import click
+
+from fixturegen import errors
+
+
+@dataclass(frozen=True, slots=True)
+class Coloured:
+    """A line in which the first `word` has a colour, where the terminal shows any."""
+
+    text: str
+    word: str
+    colour: str
+
+
+Line: TypeAlias = str | Coloured
+
+
+def say(*lines: Line, err: bool = False) -> None:
+    """Write each of `lines` as one line, whatever it holds; on standard error with `err`."""
+    _write([_shown(line) for line in lines], err)
+
+
+def say_error(error: errors.FixturegenError) -> None:
+    """Say what happened, where, and what to do next."""
+    first, *rest = error.lines()
+    say(f"fixturegen: {first}", *rest, err=True)
+
+
+def say_misuse(error: click.ClickException) -> None:
+    """Say what click finds wrong with the command line: its own words around the user's."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    usage = []
+    if context is not None:
+        usage = [
+            *context.get_usage().split("\n"),
+            f"Try '{context.command_path} {context.help_option_names[-1]}' for help.",
+            "",
+        ]
+    say(*usage, f"Error: {error.format_message()}", err=True)
+
+
+def say_json(value: object) -> None:
+    """Write `value` as JSON in ASCII; what would have to be escaped is, as JSON has it."""
+    import json
+
+    text = json.dumps(value, indent=1, ensure_ascii=True)
+    _write([text.replace("\x7f", "\\u007f")], err=False)  # the one control that JSON lets through
+
+
+def say_difference(old: bytes, new: str, path: str) -> None:
+    """Write the difference between a file and what is rendered for it; tabs stay."""
+    import difflib
+
+    lines = difflib.unified_diff(
+        _lines(old.decode(errors="backslashreplace")),
+        _lines(new),
+        path,
+        f"{path} (rendered)",
+        lineterm="",
+    )
+    _write(["\t".join(map(_plain, line.split("\t"))) for line in lines], err=False)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of `text`; only LF ends one, so that a CR is seen."""
+    return [line.removesuffix("\n") for line in io.StringIO(text, newline="\n")]
+
+
+def _plain(text: str) -> str:
+    from fixturegen.units import escape  # here, because --help needs nothing of it
+
+    return escape(text)
+
+
+def _shown(line: Line) -> str:
+    if isinstance(line, str):
+        return _plain(line)
+    before, word, after = map(_plain, line.text.partition(line.word))
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return f"{before}{word if plain else click.style(word, fg=line.colour)}{after}"
+
+
+def _write(lines: Sequence[str], err: bool) -> None:
+    """Write the lines, also where the terminal's encoding lacks some of their characters."""
+    encoding = getattr(sys.stderr if err else sys.stdout, "encoding", None) or "utf-8"
+    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    if lines:
+        click.echo(text, err=err)
+
+
+def flush() -> None:
+    """Write what is left of standard output."""
+    sys.stdout.flush()
+
+
+def refused_stream(error: OSError) -> str:
+    """Return which stream could not be written to, or "" if it was something else."""
+    import traceback
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is click.echo.__code__:
+            return "standard error" if frame.f_locals.get("err") else "standard output"
+        if frame.f_code is flush.__code__:
+            return "standard output"
+    return ""

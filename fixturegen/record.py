@@ -227,7 +227,7 @@ class Stored(Struct, frozen=True):
                     digest.update(line)
                     count += 1
                     yield _decode(line)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
             raise errors.CheckError(
                 f"{path}: cannot be read: {error}", "restore it from version control"
             ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -14,7 +15,8 @@ from typing import Any, NoReturn
 
 import click
 
-from fixturegen import __version__, errors
+from fixturegen import __version__, bounds, errors
+from fixturegen.cli import guarded
 from fixturegen.cli.help_options import HELP_OPTIONS
 
 READER_GONE = 141  # as a program that SIGPIPE ends
@@ -51,7 +53,8 @@ class Group(click.Group):
             raise ReaderGoneError(error) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command, in the folder of -C."""
+        _go(ctx.params["folders"])
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -65,6 +68,8 @@ class Group(click.Group):
         """Return one command, imported now."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in guarded.COMMANDS:
+            guarded.guard(ctx)  # before the imports: the less there is, the faster is the fork
         module = {"list": "listing", "new": "newcomer"}.get(cmd_name, cmd_name)
         loaded: click.Command = importlib.import_module(f"fixturegen.cli.{module}").command
         return loaded
@@ -93,9 +98,13 @@ class Group(click.Group):
     multiple=True,
     help="Work as if started in DIR; a second -C is relative to the first.",
 )
+@click.option(
+    "--no-limits",
+    is_flag=True,
+    help="Let a command take any time and memory: for a large project of your own.",
+)
 @click.version_option(__version__, message="fixturegen %(version)s")
-@click.pass_context
-def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
+def cli(folders: tuple[str, ...], no_limits: bool) -> None:
     """Make the programs, measurements and texts that a performance article stands on.
 
     \b
@@ -111,6 +120,9 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
     130 interrupted (what was measured is kept); 141 the reader of the output went away.
     """
+
+
+def _go(folders: tuple[str, ...]) -> None:
     for folder in folders:
         try:
             os.chdir(folder)
@@ -121,11 +133,15 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
 
 def run() -> NoReturn:
     """Run the command line and exit with its code."""
-    _leave(status())
+    _leave(status(limits=True))
 
 
-def status() -> int:
-    """Run the command line and return its exit code; every error becomes one message."""
+def status(*, limits: bool = False) -> int:
+    """Run the command line and return its exit code; every error becomes one message.
+
+    limits: whether commands that are safe on a stranger's project get their limits. They then go
+    on in a child.
+    """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
@@ -133,7 +149,15 @@ def status() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # titles may have what this encoding lacks
             stream.reconfigure(errors="backslashreplace")
-    return _guarded()
+    try:
+        return _told(limits)
+    except MemoryError:  # what filled the memory is gone when this block is left
+        said = bounds.out_of_memory
+    except RecursionError:
+        said = bounds.too_deep
+    error = said()
+    _say(f"fixturegen: {error}")
+    return error.exit_code
 
 
 def _open_closed() -> None:
@@ -163,9 +187,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _guarded() -> int:
+def _told(limits: bool) -> int:
     try:
-        result = cli.main(prog_name="fixturegen", standalone_mode=False)
+        result = cli.main(prog_name="fixturegen", standalone_mode=False, obj=limits)
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         with contextlib.suppress(OSError):
@@ -180,7 +204,11 @@ def _guarded() -> int:
     except ReaderGoneError as error:
         return _refused(error.reason)
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise MemoryError from error
         return _refused(error)
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:
         _say(_bug(error))
         return 70

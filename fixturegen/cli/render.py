@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 
 import click
+from msgspec import Struct
 
-from fixturegen import files, render
+from fixturegen import bounds, files, render
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.project import Project
@@ -27,24 +29,16 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     fixturegen render --check --diff   write nothing; show what would change
     """
     project = project_of(ctx)
-    drift = 0
-    for name in project.choose(names):
-        fixture = project.load(name)
-        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
-        for path, text in texts.items():
-            verb = _state(project, path, text)
-            drift += verb != "identical"
-            if diff and verb != "identical":
-                click.echo(_diff(project, path, text), nl=False)
-            if not check:
-                files.write(project.root / path, text)
-            if verb != "identical" or not check:
-                click.echo(f"{verb:<9}  {path}")
-        for path in render.leftovers(project, fixture, texts):
-            drift += 1
-            click.echo(f"{'remove':<9}  {path}")
-            if not check:
-                files.remove(project.root / path)
+    changes = _changes(project, project.choose(names), diff=diff)
+    for change in changes:
+        click.echo(change.diff, nl=False)
+        if not check and change.verb == "remove":
+            files.remove(project.root / change.path)
+        elif not check:
+            files.write(project.root / change.path, change.text)
+        if change.verb != "identical" or not check:
+            click.echo(f"{change.verb:<9}  {change.path}")
+    drift = sum(change.verb != "identical" for change in changes)
     if check and drift:
         differ = "file differs" if drift == 1 else "files differ"
         click.echo(
@@ -53,6 +47,30 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
             err=True,
         )
         ctx.exit(1)
+
+
+class Change(Struct, frozen=True):
+    """What becomes of one file: create, update, identical or remove."""
+
+    verb: str
+    path: str
+    text: str = ""
+    diff: str = ""
+
+
+def _changes(project: Project, names: Sequence[str], *, diff: bool) -> list[Change]:
+    """Return what is to be written and removed: all of it, so that an error leaves nothing."""
+    changes = []
+    for name in names:
+        fixture = project.load(name)
+        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+        for path, text in texts.items():
+            bounds.spend(path, len(text))
+            verb = _state(project, path, text)
+            shown = _diff(project, path, text) if diff and verb != "identical" else ""
+            changes.append(Change(verb, path, text, shown))
+        changes += [Change("remove", path) for path in render.leftovers(project, fixture, texts)]
+    return changes
 
 
 def _state(project: Project, path: str, text: str) -> str:

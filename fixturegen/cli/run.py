@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from fixturegen import build, errors, files, record, toolchain
-from fixturegen.cli import permission
+from fixturegen.cli import guarded, permission
 from fixturegen.cli.common import (
     Whole,
     language_option,
@@ -79,6 +79,8 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     at the end. The run becomes the fixture's text only if it is complete: the declared rounds,
     parameters and languages, and no failed sample. Otherwise its text lies beside its raw data.
     """
+    if given["plan"]:
+        guarded.guard(ctx)
     project = project_of(ctx)
     fixtures = [project.load(name) for name in project.choose(names)]
     _check_label(given["label"])

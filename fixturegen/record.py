@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fixturegen import errors, files
+from fixturegen import bounds, errors, files
 from fixturegen.model import Sample
 from fixturegen.project import Project
 
@@ -221,6 +221,7 @@ class Stored(Struct, frozen=True):
         """
         path = self.folder / f"{SAMPLES}.gz"
         digest, count = hashlib.sha256(), 0
+        bounds.at(str(path))
         try:
             with gzip.open(path, "rb") as stream:
                 for line in stream:

@@ -7,13 +7,17 @@ do; and it is only taken from a folder that is the user's alone. Without one not
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import os
 import stat
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import jinja2
 from jinja2.bccache import Bucket, BytecodeCache
@@ -21,6 +25,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from fixturegen import errors, files
 
 MOST = 64  # files; each has some 30 KB
+LARGEST = 1 << 20  # bytes of a file
 DIGEST = 32  # bytes of SHA-256, in front of the code: what was damaged is compiled again
 
 
@@ -43,6 +48,8 @@ class Compiled(BytecodeCache):
         stream = io.BytesIO()
         bucket.write_bytecode(stream)
         content = stream.getvalue()
+        if len(content) > LARGEST:  # what is constant in a template is in its code, however long
+            return
         with suppress(OSError, errors.FixturegenError):
             files.write(self._path(bucket), hashlib.sha256(content).digest() + content, mode=0o600)
             kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
@@ -52,6 +59,28 @@ class Compiled(BytecodeCache):
     def _path(self, bucket: Bucket) -> Path:
         key = f"{self._compilers} {bucket.key} {bucket.checksum}"
         return self._folder / hashlib.sha256(key.encode()).hexdigest()
+
+
+class Remembered(BytecodeCache):
+    """Keeps code while this process lives: what many fixtures share is compiled once."""
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[str, str], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Fill the bucket if its template was compiled before."""
+        bucket.code = self._codes.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a bucket."""
+        if len(self._codes) < MOST:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
+
+
+@functools.cache
+def remembered(finalize: Callable[[Any], str]) -> Remembered:
+    """Return the cache of one language: what is constant is compiled to a literal of it."""
+    return Remembered()
 
 
 def _compilers() -> str:

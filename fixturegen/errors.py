@@ -53,6 +53,12 @@ class LinkError(SpecError):
     """A symbolic link where a project's own file or folder must be; it is not followed."""
 
 
+class LimitError(FixturegenError):
+    """A file would take more time, memory or room on the disk than looking at it may take."""
+
+    exit_code = 3
+
+
 class BuildError(FixturegenError):
     """A compiler or cargo failed, or what it made is not what the fixture asked for."""
 

@@ -22,7 +22,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
-from fixturegen import errors
+from fixturegen import bounds, errors
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -180,7 +180,7 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
 def write_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> None:
     """Put `pieces` at `path` atomically, whatever file is there; raises as `write`."""
     try:
-        with _folder(path.parent, make=True) as folder:
+        with bounds.undisturbed(), _folder(path.parent, make=True) as folder:
             _insist(_status(folder, path.name), path)
             _remove_abandoned(folder, path.name)
             temporary = f".{path.name}.{os.getpid()}.{os.urandom(8).hex()}.tmp"
@@ -347,6 +347,7 @@ def truncate(path: Path, size: int) -> None:
 
 def open_binary(path: Path) -> BufferedReader:
     """Open the regular file `path` for reading; raises errors.FileError, errors.LinkError."""
+    bounds.at(str(path))
     try:
         return open(_open(path, os.O_RDONLY), "rb")
     except OSError as error:

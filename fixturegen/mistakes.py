@@ -10,6 +10,8 @@ from fixturegen import errors
 from fixturegen.model import Value
 from fixturegen.spec.near import nearest
 
+LONGEST = 500  # characters: Python puts a whole key, however long, into a message
+
 
 class Params(dict[str, Value]):
     """The parameters as a template sees them; a type of its own, so that messages can name it."""
@@ -23,13 +25,12 @@ class OutsideError(errors.SpecError):
 
 def said(error: Exception) -> str:
     """Return what went wrong in a template, in its author's words."""
-    from fixturegen.sandbox import LimitError
-
-    if isinstance(error, LimitError | OverflowError | MemoryError):
-        return f"too much for a template: {error or 'out of memory'}"
+    if isinstance(error, OverflowError):
+        return f"too much for a template: {error}"
     if isinstance(error, RecursionError):
         return "includes or calls itself without end"
-    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return words[:LONGEST]
 
 
 def place(error: BaseException, shown: str) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from fixturegen import bounds
+
 if TYPE_CHECKING:
     from subprocess import Popen
 
@@ -78,14 +80,15 @@ def _start(
 
     pipe = subprocess.PIPE
     try:
-        return subprocess.Popen(
-            list(argv),
-            cwd=cwd or "/",
-            env=environment(extra),
-            stdin=subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-        )
+        with bounds.lifted():
+            return subprocess.Popen(
+                list(argv),
+                cwd=cwd or "/",
+                env=environment(extra),
+                stdin=subprocess.DEVNULL,
+                stdout=pipe,
+                stderr=pipe,
+            )
     except OSError as error:
         return error
 

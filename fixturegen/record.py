@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fixturegen import errors, files
+from fixturegen import bounds, errors, files
 from fixturegen.model import Sample
 from fixturegen.project import Project
 
@@ -229,13 +229,14 @@ class Stored(Struct, frozen=True):
         """
         path = self.folder / f"{SAMPLES}.gz"
         digest, count = hashlib.sha256(), 0
+        bounds.at(str(path))
         try:
             with gzip.open(path, "rb") as stream:
                 for line in stream:
                     digest.update(line)
                     count += 1
                     yield _decode(line)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
+        except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
             raise errors.CheckError(
                 f"{path}: cannot be read: {error}", "restore it from version control"
             ) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+import reprlib
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fixturegen import errors, files, mistakes
+from fixturegen import bounds, errors, files, mistakes
 from fixturegen.languages import LANGUAGES, Rendered
 from fixturegen.model import Fixture, Value
 from fixturegen.project import Project
@@ -32,7 +34,7 @@ def raw(text: object) -> Raw:
     """Return text for a comment; raises ValueError if it could end that comment or its line."""
     value = str(text)
     if not value.isprintable() or value.endswith("\\") or "*/" in value or "??/" in value:
-        raise ValueError(f"cannot stand in a comment: {value!r}")
+        raise ValueError(f"cannot stand in a comment: {value[:80]!r}")
     return Raw(value)
 
 
@@ -42,8 +44,12 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
     Raises LookupError if none has, and errors.SpecError for a name or link that leads outside.
     """
     parts = name.split("/")
-    odd = "\\" in name or not name.isprintable() or len(name) > 200
-    if odd or not all(parts) or ".." in parts or "." in parts:
+    if re.search("[^A-Za-z0-9._/-]", name):
+        raise mistakes.OutsideError(
+            f"template {name[:200]!r}: not the name of a template",
+            "it has letters a-z and A-Z, digits, and . _ - and / between folders",
+        )
+    if len(name) > 200 or not all(parts) or ".." in parts or "." in parts:
         raise mistakes.OutsideError(
             f"template {name[:200]!r}: leads outside the templates",
             "an include names a file in the fixture's folder or in _lib",
@@ -108,30 +114,31 @@ def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any],
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        # Not of sources: what is constant in them is compiled to a literal of their language.
-        bytecode_cache=compiled.cache() if dialect == "text" else None,
+        bytecode_cache=compiled.cache() if dialect == "text" else compiled.remembered(finalize),
         **delimiters,
     )
     created.filters["raw"] = raw
     return created
 
 
+@functools.cache
 def finalizer(literal: Callable[[Value], str] | None) -> Callable[[Any], str]:
     """Return what every value passes on its way into the text: a literal of the language.
 
     literal None: plain text, in which only strings and whole numbers may stand.
     """
-    from fixturegen.sandbox import measured
 
     def finalize(value: Any) -> str:
         if isinstance(value, Raw):
             return value
         if literal is not None and isinstance(value, bool | int | float | str):
-            return literal(_placeable(measured(value)))
+            return literal(_placeable(value))
         if literal is None and isinstance(value, str | int) and not isinstance(value, bool):
-            return str(measured(value))
-        str(value)  # an unknown name says here what it is
-        raise ValueError(f"a template cannot place a {type(value).__name__} in the text: {value!r}")
+            return str(value)
+        if callable(value):
+            str(value)  # an unknown name and a function say here what they are
+        kind, shown = type(value).__name__, reprlib.repr(value)
+        raise ValueError(f"a template cannot place a {kind} in the text: {shown}")
 
     return finalize
 
@@ -154,11 +161,9 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
     """Return a rendered template with one final newline; `shown` names it in messages."""
     import jinja2
 
-    from fixturegen import sandbox
-
-    created.left = sandbox.STEPS
+    bounds.at(shown)
     try:
-        text = "".join(sandbox.pieces(created.get_template(template).generate(values)))
+        text = created.get_template(template).render(values)
     except jinja2.TemplateNotFound as error:
         hint = "it is looked for in the fixture's folder and in templates/_lib"
         at = mistakes.place(error, shown)
@@ -178,6 +183,9 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
             f"{mistakes.place(error, shown)}: {error.what}", error.hint
         ) from error
     except errors.FixturegenError:
+        raise
+    except MemoryError as error:
+        bounds.at(mistakes.place(error, shown))
         raise
     except Exception as error:  # a template can raise anything: its author is told where
         raise errors.SpecError(f"{mistakes.place(error, shown)}: {mistakes.said(error)}") from error

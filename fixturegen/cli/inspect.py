@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fixturegen import bounds
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.errors import CheckError
@@ -72,6 +73,7 @@ def command(files: tuple[Path, ...], symbols: tuple[str, ...], as_json: bool) ->
 def _read(path: Path, names: tuple[str, ...]) -> tuple[ElfFacts, list[Binding]]:
     from fixturegen import elf
 
+    bounds.at(str(path))
     facts = elf.read(path, names)
     asked = [elf.binding(facts, name) for name in names]
     return facts, asked if names else list(elf.bindings(facts))

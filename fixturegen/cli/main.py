@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import signal
@@ -13,7 +14,9 @@ from typing import Any, NoReturn
 
 import click
 
-from fixturegen import __version__, errors
+from fixturegen import __version__, bounds, errors
+from fixturegen.cli import guarded
+from fixturegen.cli.guarded import Invocation
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import flush, refused_stream, say, say_error, say_misuse
 
@@ -73,11 +76,19 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; an unknown one is answered with the nearest known name."""
+        """Find a command; an unknown one is answered with the nearest known name.
+
+        Before it is imported, and before its options are read, which may name files: whose rights
+        it has, where it works, and under which limits.
+        """
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from fixturegen.spec.near import nearest
 
             raise errors.UsageError(f"there is no command {args[0]!r}", nearest(args[0], COMMANDS))
+        _leave_root(ctx, args[0])
+        _go(ctx.params["folders"])
+        if args[0] in guarded.COMMANDS:
+            guarded.guard(ctx)  # before the imports: the less there is, the faster is the fork
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -94,9 +105,13 @@ class Group(click.Group):
     multiple=True,
     help="Work as if started in DIR; a second -C is relative to the first.",
 )
+@click.option(
+    "--no-limits",
+    is_flag=True,
+    help="Let a command take any time and memory: for a large project of your own.",
+)
 @click.version_option(__version__, message="fixturegen %(version)s")
-@click.pass_context
-def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
+def cli(folders: tuple[str, ...], no_limits: bool) -> None:
     """Make the programs, measurements and texts that a performance article stands on.
 
     \b
@@ -112,7 +127,9 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
     7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
     130 interrupted (what was measured is kept); 141 the reader of the output went away.
     """
-    _leave_root(ctx)
+
+
+def _go(folders: tuple[str, ...]) -> None:
     for folder in folders:
         try:
             os.chdir(folder)
@@ -121,34 +138,47 @@ def cli(ctx: click.Context, folders: tuple[str, ...]) -> None:
             raise errors.UsageError(f"-C {folder}: {reason}") from error
 
 
-def _leave_root(ctx: click.Context) -> None:
+def _leave_root(ctx: click.Context, command: str) -> None:
     """Under sudo become the user who typed it, before any path of the command line is touched.
 
     `tune` alone stays root. `run` may need root once more, for the guardian or --as-root: what it
     does meanwhile is done as the user.
     """
-    if os.geteuid() != 0 or ctx.invoked_subcommand == "tune":
+    if os.geteuid() != 0 or command == "tune":
         return
     from fixturegen import privileges
 
-    if ctx.invoked_subcommand == "run":
-        ctx.obj = privileges.step_aside()
+    if command == "run":
+        ctx.obj = ctx.obj._replace(aside=privileges.step_aside())
     else:
         privileges.drop_privileges()
 
 
 def run() -> NoReturn:
     """Run the command line and exit with its code."""
-    _leave(status())
+    _leave(status(limits=True))
 
 
-def status() -> int:
-    """Run the command line and return its exit code; every error becomes one message."""
+def status(*, limits: bool = False) -> int:
+    """Run the command line and return its exit code; every error becomes one message.
+
+    limits: whether commands that are safe on a stranger's project get their limits. They then go
+    on in a child.
+    """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup is asked to be heard
             signal.signal(number, _stop)
     _open_closed()
-    return _guarded()
+    try:
+        return _told(limits)
+    except MemoryError:  # what filled the memory is gone when this block is left
+        said = bounds.out_of_memory
+    except RecursionError:
+        said = bounds.too_deep
+    error = said()
+    with UNHEARD:
+        say_error(error)
+    return error.exit_code
 
 
 def _open_closed() -> None:
@@ -178,9 +208,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _guarded() -> int:
+def _told(limits: bool) -> int:
     try:
-        result = cli.main(prog_name="fixturegen", standalone_mode=False)
+        result = cli.main(prog_name="fixturegen", standalone_mode=False, obj=Invocation(limits))
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         with UNHEARD:
@@ -197,7 +227,11 @@ def _guarded() -> int:
     except ReaderGoneError as error:
         return _refused(error.reason)
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            raise MemoryError from error
         return _refused(error)
+    except (MemoryError, RecursionError):
+        raise
     except Exception as error:
         with UNHEARD:
             say(*_bug(error), err=True)

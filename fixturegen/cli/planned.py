@@ -8,7 +8,7 @@ from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.view import table
 from fixturegen.runner.options import Options
-from fixturegen.runner.schedule import rounds_of, schedule
+from fixturegen.runner.schedule import Block, blocks, rounds_of, schedule
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:
@@ -16,28 +16,36 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
     plans = []
     for fixture in fixtures:
         rounds = rounds_of(fixture, options.rounds)
-        steps = schedule(fixture, options.chosen(fixture), rounds, options.seed)
-        if as_json:
-            plans.append(
-                {
-                    "fixture": fixture.name,
-                    "seed": options.seed,
-                    "rounds": rounds,
-                    "params": options.parameters(fixture),
-                    "steps": [{"round": s.round, "case": s.case.path} for s in steps],
-                }
-            )
+        chosen = options.chosen(fixture)
+        if not as_json:
+            _show(fixture, blocks(fixture, chosen, rounds), options.seed)
             continue
-        say(f"{fixture.name}: {len(steps)} fresh processes, seed {options.seed}")
-        for program in fixture.programs:
-            own = [step for step in steps if step.case.program == program.name]
-            cases = len({step.case for step in own})
-            say(
-                "",
-                f"{program.name}: {cases} cases x {rounds[program.name]} rounds, "
-                f"{program.order}; the first round:",
-            )
-            first = [[str(s.position + 1), s.case.path] for s in own if s.round == 1]
-            say(*table(["process", "case"], first, "rl").split("\n"))
+        steps = schedule(fixture, chosen, rounds, options.seed)
+        plans.append(
+            {
+                "fixture": fixture.name,
+                "seed": options.seed,
+                "rounds": rounds,
+                "params": options.parameters(fixture),
+                "steps": [{"round": s.round, "case": s.case.path} for s in steps],
+            }
+        )
     if as_json:
         say_json(plans)
+
+
+def _show(fixture: Fixture, planned: Sequence[Block], seed: int) -> None:
+    """Print how many processes there are, and each program's first round."""
+    total = sum(len(block.cases) * block.rounds for block in planned)
+    say(f"{fixture.name}: {total} fresh processes, seed {seed}")
+    for program in fixture.programs:
+        own = [block for block in planned if block.program is program]
+        cases = sum(len(block.cases) for block in own)
+        say(
+            "",
+            f"{program.name}: {cases} cases x {own[0].rounds} rounds, "
+            f"{program.order}; the first round:",
+        )
+        steps = [step for block in own for step in block.round(1, seed)]
+        first = [[str(step.position + 1), step.case.path] for step in steps]
+        say(*table(["process", "case"], first, "rl").split("\n"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Sequence
+from pathlib import Path
 
-from fixturegen import files, render
+import click
+from msgspec import Struct
+
+from fixturegen import bounds, files, render
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference
@@ -26,26 +30,18 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     fixturegen render --check --diff   write nothing; show what would change
     """
     project = project_of(ctx)
-    drift = 0
-    for name in project.choose(names):
-        fixture = project.load(name)
-        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
-        for path, text in texts.items():
-            verb = _state(project, path, text)
-            drift += verb != "identical"
-            if diff and verb != "identical":
-                target = project.root / path
-                old = files.read_bytes(target) if files.exists(target) else b""
-                say_difference(old, text, path)
-            if not check:
-                files.write(project.root / path, text)
-            if verb != "identical" or not check:
-                say(f"{verb:<9}  {path}")
-        for path in render.leftovers(project, fixture, texts):
-            drift += 1
-            say(f"{'remove':<9}  {path}")
-            if not check:
-                files.remove(project.root / path)
+    changes = _changes(project, project.choose(names))
+    for change in changes if diff else ():  # before the first is written: this too may be too much
+        if change.verb in ("create", "update"):
+            say_difference(change.old, change.text, change.path)
+    for change in changes:
+        if not check and change.verb == "remove":
+            files.remove(project.root / change.path)
+        elif not check:
+            files.write(project.root / change.path, change.text)
+        if change.verb != "identical" or not check:
+            say(f"{change.verb:<9}  {change.path}")
+    drift = sum(change.verb != "identical" for change in changes)
     if check and drift:
         differ = "file differs" if drift == 1 else "files differ"
         say(
@@ -56,8 +52,30 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
         ctx.exit(1)
 
 
-def _state(project: Project, path: str, text: str) -> str:
-    target = project.root / path
+class Change(Struct, frozen=True):
+    """What becomes of one file: create, update, identical or remove."""
+
+    verb: str
+    path: str
+    text: str = ""
+    old: bytes = b""
+
+
+def _changes(project: Project, names: Sequence[str]) -> list[Change]:
+    """Return what is to be written and removed: all of it, so that an error leaves nothing."""
+    changes = []
+    for name in names:
+        fixture = project.load(name)
+        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+        for path, text in texts.items():
+            bounds.spend(path, len(text))
+            changes.append(_change(project.root / path, path, text))
+        changes += [Change("remove", path) for path in render.leftovers(project, fixture, texts)]
+    return changes
+
+
+def _change(target: Path, path: str, text: str) -> Change:
     if not files.is_file(target):
-        return "create"
-    return "identical" if files.read_bytes(target) == text.encode() else "update"
+        return Change("create", path, text)
+    old = files.read_bytes(target)
+    return Change("identical" if old == text.encode() else "update", path, text, old)

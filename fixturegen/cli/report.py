@@ -6,7 +6,7 @@ import shlex
 
 import click
 
-from fixturegen import errors, files, record, report
+from fixturegen import bounds, errors, files, record, report
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference
@@ -42,7 +42,7 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     chosen = project.choose(names)
     if run_name and len(chosen) > 1:
         raise errors.UsageError("--run goes with one FIXTURE", f"one of: {', '.join(chosen)}")
-    drift = 0
+    made = []  # all texts before the first is written, so that an error leaves nothing
     for name in chosen:
         run = run_name or report.current_run(project, name)
         if run is None and names:
@@ -51,6 +51,10 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
             say(f"{'no run':<9}  {name}: fixturegen run {name}", err=check)
             continue
         text = report.stored_text(project, project.load(name), record.stored(project, name, run))
+        bounds.spend(f"{name}'s text", len(text))
+        made.append((name, run, text))
+    drift = 0
+    for name, run, text in made:
         path = report.text_path(project, name)
         if not check:
             changed = files.write(path, text)

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from fixturegen import build, errors, files, record, toolchain
-from fixturegen.cli import permission
+from fixturegen.cli import guarded, permission
 from fixturegen.cli.common import (
     Whole,
     language_option,
@@ -85,10 +85,14 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     at the end. The run becomes the fixture's text only if it is complete: the declared rounds,
     parameters and languages, and no failed sample. Otherwise its text lies beside its raw data.
     """
+    if given["plan"]:
+        guarded.guard(ctx)
     options = _options(given)
     # A plan starts nothing, so it needs nothing of root.
     wanted = replace(options, allow=(), as_root=False) if given["plan"] else options
-    with permission.standby(wanted.allow, options.root, ctx.obj, as_root=wanted.as_root) as guard:
+    with permission.standby(
+        wanted.allow, options.root, ctx.obj.aside, as_root=wanted.as_root
+    ) as guard:
         project = project_of(ctx)
         fixtures = [project.load(name) for name in project.choose(names)]
         _check_label(given["label"])

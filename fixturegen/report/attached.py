@@ -40,7 +40,7 @@ class Attached:
             return [units.escape(line, 300) for line in text.splitlines()]
         try:
             return shown(json.loads(text))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise errors.CheckError(f"{name}: damaged: {error}") from error
 
     def above(self, case: str, line: str, limit: float | None) -> dict[str, Any]:

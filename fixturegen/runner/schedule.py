@@ -43,6 +43,51 @@ def runnable(
     return found
 
 
+class Block(NamedTuple):
+    """Cases that are started round by round; a ladder has one a rung."""
+
+    program: Program
+    cases: list[Case]
+    rounds: int
+    position: int  # of its first process
+
+    def round(self, number: int, seed: int) -> list[Step]:
+        """Return the steps of one round, from 1.
+
+        Its order sorts the cases by SHA-256 over seed, program, round and case: a shuffle whose
+        stream no library's version can change.
+        """
+        order = self.cases
+        if self.program.order == "shuffled" and len(order) > 1:
+            prefix = f"{seed}/{self.program.name}/{number}/"
+            order = sorted(order, key=lambda case: _rank(prefix, case))
+        begin = self.position + (number - 1) * len(order)
+        return [Step(case, number, begin + i) for i, case in enumerate(order)]
+
+
+def blocks(
+    fixture: Fixture,
+    languages: Collection[str],
+    rounds: Mapping[str, int],
+    without: Collection[str] = (),
+) -> list[Block]:
+    """Return the blocks of a run in their order: a program each, or on a ladder a mode each.
+
+    What a rung changes about the machine is so changed once.
+    """
+    found: list[Block] = []
+    position = 0
+    for program in fixture.programs:
+        cases = runnable(fixture, program, languages, without)
+        rungs = [cases]
+        if program.order == "ladder":
+            rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
+        for rung in rungs:
+            found.append(Block(program, rung, rounds[program.name], position))
+            position += len(rung) * rounds[program.name]
+    return found
+
+
 def schedule(
     fixture: Fixture,
     languages: Collection[str],
@@ -50,26 +95,13 @@ def schedule(
     seed: int,
     without: Collection[str] = (),
 ) -> list[Step]:
-    """Return all steps: programs as blocks, rounds within, each round shuffled by the seed.
-
-    A round's order sorts its cases by SHA-256 over seed, program, round and case: a shuffle whose
-    stream no library's version can change. On a ladder the modes are the blocks: what a rung
-    changes about the machine is changed once.
-    """
-    steps: list[Step] = []
-    for program in fixture.programs:
-        cases = runnable(fixture, program, languages, without)
-        rungs = [cases]
-        if program.order == "ladder":
-            rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
-        for rung in rungs:
-            for number in range(1, rounds[program.name] + 1):
-                order = rung
-                if program.order == "shuffled" and len(rung) > 1:
-                    prefix = f"{seed}/{program.name}/{number}/"
-                    order = sorted(rung, key=lambda case, p=prefix: _rank(p, case))  # type: ignore[misc]
-                steps += [Step(case, number, len(steps) + i) for i, case in enumerate(order)]
-    return steps
+    """Return all steps: the blocks one after the other, rounds within."""
+    return [
+        step
+        for block in blocks(fixture, languages, rounds, without)
+        for number in range(1, block.rounds + 1)
+        for step in block.round(number, seed)
+    ]
 
 
 def _rank(prefix: str, case: Case) -> bytes:

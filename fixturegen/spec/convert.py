@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
-from fixturegen import errors, expression
+from fixturegen import bounds, errors, expression
 from fixturegen.model import (
     SYSTEM,
     Build,
@@ -60,6 +60,7 @@ def load(content: bytes, name: str, where: str, languages: Mapping[str, Words]) 
 
     where: how the file is named in messages; languages: the known ones. Raises errors.SpecError.
     """
+    bounds.at(where)
     table = parse(content, where, languages)
     check_text(table.title, f"{where}: title")
     for key, value in table.params.items():

@@ -76,19 +76,6 @@ def test_one_final_newline(rendered: Callable[..., str], text: str) -> None:
     assert rendered(text) == "a\n"
 
 
-def test_each_text_has_its_own_count_of_steps(tmp_path: Path) -> None:
-    loop = "//% for i in range(60000)\n//% for j in range(9)\n//% endfor\n//% endfor\nx\n"
-    (tmp_path / "x.j2").write_text(loop)
-    created = render.environment([tmp_path], "source", render.finalizer(LANGUAGES["c"].literal))
-    for _ in range(2):
-        assert render.render_text(created, "x.j2", {}, "x.j2") == "x\n"
-
-
-def test_an_ordinary_report_is_far_from_the_limits(rendered: Callable[..., str]) -> None:
-    text = "{% for i in range(3000) %}{% for j in range(20) %}{{ '%8d'|format(j) }}{% endfor %}\n"
-    assert len(rendered(text + "{% endfor %}", None)) > 480_000
-
-
 def test_every_filter_that_is_left_gives_the_same_every_day() -> None:
     assert not {"random", "attr", "safe", "pprint"} & set(sandbox.KEPT)
 

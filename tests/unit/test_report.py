@@ -251,3 +251,44 @@ def test_a_claim_that_fails_is_a_finding(tmp_path: Path) -> None:
         (f.kind, f.repair) for f in checked.findings or []
     ]
     assert "DOES NOT HOLD: It makes 128 faults." in path.read_text()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "table|string",
+        "table ~ ''",
+        "'%s' % table",
+        "'{}'.format(stat)",
+        "[table]|string",
+        "(table|string)[-8:]",
+        "pad([table]|string, 3)",
+        "table(['a'], [[stat]])",
+        "plural(1, table)",
+        "attachment|upper",
+        "self.part|string",
+        "run.title.upper|string",
+        "table",
+    ],
+)
+def test_no_function_has_a_text(tmp_path: Path, expression: str) -> None:
+    """Its text would be an address, another one each time."""
+    project = lay(tmp_path)
+    stored = store(project, fixture())
+    template = project.folder(fixture().name) / "report.txt.j2"
+    template.write_text("{% block part %}{% endblock %}\n{{ " + expression + " }}\n")
+    with pytest.raises(errors.SpecError, match=r"report\.txt\.j2:2: \w+ is a function: write "):
+        report.stored_text(project, fixture(), stored)
+
+
+def test_a_block_that_replaces_another_has_no_address_either(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    stored = store(project, fixture())
+    folder = project.folder(fixture().name)
+    (folder / "outer.j2").write_text("{% block part %}outer{% endblock %}\n")
+    inner = '{% extends "outer.j2" %}{% block part %}SUPER{% endblock %}\n'
+    (folder / "report.txt.j2").write_text(inner.replace("SUPER", "{{ super() }}"))
+    assert report.stored_text(project, fixture(), stored) == "outer\n"
+    (folder / "report.txt.j2").write_text(inner.replace("SUPER", "{{ super|string }}"))
+    with pytest.raises(errors.SpecError, match="super is a function"):
+        report.stored_text(project, fixture(), stored)

@@ -13,10 +13,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from fixturegen.visible import HIDDEN as HIDDEN
+from fixturegen.visible import escape as escape
+
 Number: TypeAlias = int | float | str | Decimal | Fraction | None
 
 ABSENT = "-"
-ELLIPSIS = "..."
 TIMES = ((1, "ns"), (1_000, "us"), (1_000_000, "ms"), (1_000_000_000, "s"))
 SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 40, "TiB"))
 
@@ -39,17 +41,6 @@ REFUSALS = (
     (r"-?[0-9.]+(,[0-9.]+)+", "groups its digits with commas"),
     (r"-?\.[0-9]+", "has no digit before its point"),
     (r"-?[0-9]+\.", "has no digit after its point"),
-)
-
-# Controls, blanks other than the space, format and bidi characters, fillers that show nothing,
-# variation selectors, surrogates, private use, noncharacters. Written out, because str.isprintable
-# changes with each Python's Unicode, and a report must not.
-HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
-    "\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164"
-    "\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U0010ffff]"
 )
 
 
@@ -150,38 +141,6 @@ def format_duration(seconds: Number) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-def _shown(char: str) -> str:
-    code = ord(char)
-    if char == "\n":
-        return "\\n"
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def escape(text: str, limit: int | None = None) -> str:
-    r"""Return `text` with what would not show, or would rearrange a line, escaped.
-
-    LF is `\n`; other controls, blanks, zero-width, bidi, surrogate and private characters are
-    `\xNN`, `\uNNNN` or `\UNNNNNNNN`. Wide characters and backslashes stay. With `limit`
-    the result has at most so many characters and ends in "..." if something was cut, never
-    inside an escape.
-    """
-    if limit is None or len(text) <= limit:
-        whole = HIDDEN.sub(lambda match: _shown(match[0]), text)
-        if limit is None or len(whole) <= limit:
-            return whole
-    room = max(limit - len(ELLIPSIS), 0)
-    kept: list[str] = []
-    for char in text[:room]:
-        piece = _shown(char) if HIDDEN.match(char) else char
-        room -= len(piece)
-        if room < 0:
-            break
-        kept.append(piece)
-    return "".join(kept) + ELLIPSIS[:limit]
 
 
 def parse_number(text: str) -> int | str:

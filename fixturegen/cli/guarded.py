@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Invocation(NamedTuple):
     """What click's contexts carry: whether there are limits, and root who acts as somebody else."""
 
-    limits: bool
+    limits: bool = False
     aside: Aside | None = None
 
 

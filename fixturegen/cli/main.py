@@ -50,7 +50,7 @@ class Group(click.Group):
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         """Read the command line, which may print the help."""
         try:
-            return super().make_context(*given, **more)
+            return super().make_context(*given, **{"obj": Invocation(), **more})
         except BrokenPipeError as error:
             raise ReaderGoneError(error) from error
 

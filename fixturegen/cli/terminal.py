@@ -16,6 +16,7 @@ from typing import TypeAlias
 import click
 
 from fixturegen import errors
+from fixturegen.visible import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def say_difference(old: bytes, new: str, path: str) -> None:
         f"{path} (rendered)",
         lineterm="",
     )
-    _write(["\t".join(map(_plain, line.split("\t"))) for line in lines], err=False)
+    _write(["\t".join(map(escape, line.split("\t"))) for line in lines], err=False)
 
 
 def _lines(text: str) -> list[str]:
@@ -81,16 +82,10 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\n") for line in io.StringIO(text, newline="\n")]
 
 
-def _plain(text: str) -> str:
-    from fixturegen.units import escape  # here, because --help needs nothing of it
-
-    return escape(text)
-
-
 def _shown(line: Line) -> str:
     if isinstance(line, str):
-        return _plain(line)
-    before, word, after = map(_plain, line.text.partition(line.word))
+        return escape(line)
+    before, word, after = map(escape, line.text.partition(line.word))
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return f"{before}{word if plain else click.style(word, fg=line.colour)}{after}"
 

@@ -58,7 +58,7 @@ def test_a_template_that_runs_without_end(tmp_path: Path, source: str) -> None:
 
 def test_the_command_has_its_own_limit(tmp_path: Path) -> None:
     said = projects.refused(projects.tiny(tmp_path / "p", LOOP), "check", names=SOURCE)
-    assert f"{SOURCE}: more than 17 {TIME}" in said
+    assert f"{SOURCE}: more than 18 {TIME}" in said
     assert "--no-limits" in said
 
 

@@ -58,7 +58,7 @@ def test_a_template_that_runs_without_end(tmp_path: Path, source: str) -> None:
 
 def test_the_command_has_its_own_limit(tmp_path: Path) -> None:
     said = projects.refused(projects.tiny(tmp_path / "p", LOOP), "check", names=SOURCE)
-    assert f"{SOURCE}: more than 17 {TIME}" in said
+    assert f"{SOURCE}: more than 18 {TIME}" in said
     assert "--no-limits" in said
 
 
@@ -205,18 +205,27 @@ def test_what_computes_in_c_ends_with_its_parent(tmp_path: Path) -> None:
     assert not projects.alive(found[0])
 
 
-def test_a_crash_names_the_file(tmp_path: Path) -> None:
-    root = projects.tiny(tmp_path / "p", LOOP)
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [
+        (signal.SIGSEGV, 70, "a bug of ours: SIGSEGV at "),
+        (signal.SIGKILL, 3, "more memory than this machine has left"),  # as the kernel ends it
+    ],
+)
+def test_an_end_that_it_cannot_tell_of_itself_names_the_file(
+    tmp_path: Path, number: signal.Signals, code: int, words: str
+) -> None:
     started = subprocess.Popen(
         [sys.executable, "-m", "fixturegen", "render"],
-        cwd=root,
+        cwd=projects.tiny(tmp_path / "p", LOOP),
         stderr=subprocess.PIPE,
         text=True,
     )
-    os.kill(projects.child_of(started.pid), signal.SIGSEGV)
+    os.kill(projects.child_of(started.pid), number)
     said = started.communicate()[1]
-    assert started.returncode == 70
+    assert started.returncode == code
     assert SOURCE in said
+    assert words in said
 
 
 def test_without_limits_the_users_own_may_take_more(tmp_path: Path) -> None:

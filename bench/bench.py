@@ -34,7 +34,7 @@ def main() -> int:
             figure = figures.get(name, entry.at_most)
             rows += entry.rows(place, name, given.rounds or entry.rounds, figure)
             os.sched_setaffinity(0, allowed)
-    sys.stdout.write(f"machine: {machine.one_line(place.machine)}\n")
+    sys.stdout.write(f"machine: {machine.one_line(place.description)}\n")
     sys.stdout.write(f"programs on CPU {place.cpu}, each round runs both, order alternating\n\n")
     sys.stdout.write("\n".join([show(rows), *absent]) + "\n\n")
     failed = [row.name for row in rows if not row.holds]

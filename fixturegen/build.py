@@ -12,9 +12,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
 from fixturegen import disassembly, errors, files, process, rendered, toolchain
+from fixturegen.context import Binary
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
 from fixturegen.project import Project
@@ -48,7 +50,7 @@ class Built(Struct):
     """
 
     paths: dict[str, Path] = field(default_factory=dict)
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, Binary] = field(default_factory=dict)
     toolchain: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     made: int = 0
@@ -106,7 +108,7 @@ def make(
             files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
     for job in jobs:
         built.paths[_argument_name(job)] = job.target
-        built.facts[_argument_name(job)] = {k: v for k, v in state[job.name].items() if k != "key"}
+        built.facts[_argument_name(job)] = msgspec.convert(state[job.name], Binary)
     return built
 
 
@@ -141,7 +143,7 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
             continue
         name = f"{program.name}.{SYSTEM}"
         built.paths[name] = Path(path)
-        built.facts[name] = {"sha256": files.sha256(Path(path).resolve()), "shown": program.command}
+        built.facts[name] = Binary(files.sha256(Path(path).resolve()), program.command)
         done = process.run([path, "--version"], timeout_s=20)
         says = done.stdout.splitlines()[:1] if done.code == 0 else []
         lines = built.toolchain.setdefault(SYSTEM, [])
@@ -204,18 +206,21 @@ def _read_state(path: Path) -> dict[str, dict[str, Any]]:
     """Return what earlier builds recorded; anything unreadable means: build again."""
     try:
         state = json.loads(files.read_bytes(path))
+        return msgspec.convert(state, dict[str, dict[str, Any]])
     except (errors.FixturegenError, ValueError, RecursionError):
         return {}
-    return state if isinstance(state, dict) else {}
 
 
 def _up_to_date(job: Job, state: Mapping[str, dict[str, Any]]) -> bool:
     known = state.get(job.name, {})
-    return (
-        known.get("key") == job.key
-        and files.is_file(job.target)
-        and files.sha256(job.target) == known.get("sha256")
-    )
+    with contextlib.suppress(msgspec.ValidationError):
+        msgspec.convert(known, Binary)
+        return (
+            known.get("key") == job.key
+            and files.is_file(job.target)
+            and files.sha256(job.target) == known.get("sha256")
+        )
+    return False
 
 
 def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[str, Any]:

@@ -30,10 +30,11 @@ DIGEST = 32  # bytes of SHA-256, in front of the code: what was damaged is compi
 
 
 class Compiled(BytecodeCache):
-    """Keeps one file for each text of a template; the newest ones."""
+    """Keeps one file for each text of a template; the newest ones. Without `keep` it only reads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keep: bool) -> None:
         self._folder = folder
+        self._keep = keep
         self._compilers = _compilers()
 
     def load_bytecode(self, bucket: Bucket) -> None:
@@ -45,6 +46,8 @@ class Compiled(BytecodeCache):
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep the code of a bucket; where that is impossible it is compiled again next time."""
+        if not self._keep:
+            return
         stream = io.BytesIO()
         bucket.write_bytecode(stream)
         content = stream.getvalue()
@@ -89,13 +92,17 @@ def _compilers() -> str:
     return repr([sys.version, jinja2.__version__, *((s.st_size, s.st_mtime_ns) for s in own)])
 
 
-def cache() -> Compiled | None:
-    """Return the user's cache, or None if there is no folder that is the user's alone."""
+def cache(*, keep: bool) -> Compiled | None:
+    """Return the user's cache, or None if there is no folder that is the user's alone.
+
+    keep: whether it may be made, and written to; else what is there is read.
+    """
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     folder = base / "fixturegen" / "templates"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if keep:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
         folder = folder.parent.resolve() / folder.name  # it may be reached through links
     except (OSError, RuntimeError):
@@ -103,4 +110,4 @@ def cache() -> Compiled | None:
     shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or shared:
         return None
-    return Compiled(folder)
+    return Compiled(folder, keep=keep)

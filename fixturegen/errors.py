@@ -59,6 +59,12 @@ class LimitError(FixturegenError):
     exit_code = 3
 
 
+class DataError(FixturegenError):
+    """Stored data is not of the shape that a run writes: a context, a sample, an attachment."""
+
+    exit_code = 3
+
+
 class BuildError(FixturegenError):
     """A compiler or cargo failed, or what it made is not what the fixture asked for."""
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from fixturegen.context import Hello
 from fixturegen.errors import FixturegenError, ProgramError
 from fixturegen.launcher_build import build_launcher
 from fixturegen.launcher_start import (
-    Hello,
     Outcome,
     Start,
     environment,

@@ -58,20 +58,6 @@ class Outcome(Struct, frozen=True):
     stderr: bytes
 
 
-class Hello(Struct, frozen=True):
-    """What the launcher says of itself.
-
-    `start` is "clone", or "vfork" where clone is refused; `linked` is the compiler that linked it,
-    with "-static" if it did; `rcu` is "recorded" or why not; `tree` is "walked", or why leftovers
-    outside of the program's process group cannot be found.
-    """
-
-    start: str
-    linked: str
-    rcu: str
-    tree: str
-
-
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a measured program: PATH and LC_ALL=C, then the mode's own.
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 Value = int | float | str | bool
 Kind = Literal["time", "count"]
 Order = Literal["shuffled", "fixed", "ladder"]
 Status = Literal["ok", "exit", "signal", "timeout", "flood", "unstarted", "unread"]
+
+# What a sample holds: counts, and numbers as programs print them (units.parse_number).
+Count = Annotated[int, Meta(ge=0)]
+Line = Annotated[str, Meta(max_length=10_000)]
+Decimal = Annotated[str, Meta(pattern=r"^-?[0-9]+\.[0-9]+\Z", max_length=64)]
 
 SYSTEM = "system"
 
@@ -182,16 +187,16 @@ class Case(Struct, frozen=True, order=True, dict=True):
 class Usage(Struct, frozen=True):
     """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
 
-    wall_ns: int = 0
-    user_us: int = 0
-    system_us: int = 0
-    maxrss_kb: int = 0
-    minor_faults: int = 0
-    major_faults: int = 0
-    block_input: int = 0
-    block_output: int = 0
-    voluntary_switches: int = 0
-    involuntary_switches: int = 0
+    wall_ns: Count = 0
+    user_us: Count = 0
+    system_us: Count = 0
+    maxrss_kb: Count = 0
+    minor_faults: Count = 0
+    major_faults: Count = 0
+    block_input: Count = 0
+    block_output: Count = 0
+    voluntary_switches: Count = 0
+    involuntary_switches: Count = 0
 
 
 class Sample(Struct, frozen=True):
@@ -205,16 +210,16 @@ class Sample(Struct, frozen=True):
     callbacks batches on its CPU in its window (-1: not recorded).
     """
 
-    case: str
-    round: int
-    position: int
-    after: str
+    case: Line
+    round: Count
+    position: Count
+    after: Line
     status: Status
-    detail: str
+    detail: Line
     usage: Usage
-    lines: dict[str, dict[str, list[int | str]]]
-    leftovers: int = 0
-    rcu: int = -1
+    lines: dict[str, dict[str, list[int | Decimal]]]
+    leftovers: Count = 0
+    rcu: Annotated[int, Meta(ge=-1)] = -1
 
 
 def written(value: Value) -> str:

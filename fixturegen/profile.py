@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -54,6 +53,43 @@ class Recording(Struct, frozen=True):
             sample.event.rpartition("/")[0] or sample.event.split(":")[0] for sample in self.samples
         }
         return ", ".join(sorted(name.replace("/", " ").strip() for name in names))
+
+
+class Hot(Struct, frozen=True):
+    """A function of the flat profile: its name, its file, its own samples."""
+
+    name: str
+    file: str
+    samples: int
+
+
+class Stack(Struct, frozen=True):
+    """A whole stack, the outermost frame first, and how many samples found it."""
+
+    samples: int
+    frames: list[str]
+
+
+class Line(Struct, frozen=True):
+    """A line of an annotated function: its share in percent ("" for source) and its text."""
+
+    share: str
+    text: str
+
+
+class Profile(Struct, frozen=True):
+    """What a report shows of one recording; kept beside the samples as `NAME.profile.json`."""
+
+    event: str
+    frequency: int
+    samples: int
+    lost: int
+    thread: int
+    flat: list[Hot]
+    hottest: str
+    annotated: list[Line]
+    unannotated: str
+    stacks: list[Stack]
 
 
 def read_script(text: str) -> Recording:
@@ -123,10 +159,10 @@ def fold(stacks: Sequence[tuple[str, Sequence[str]]]) -> str:
     return "".join(f"{stack} {count}\n" for stack, count in sorted(Counter(lines).items()))
 
 
-def biggest(stacks: Sequence[Sequence[str]], length: int) -> list[dict[str, Any]]:
+def biggest(stacks: Sequence[Sequence[str]], length: int) -> list[Stack]:
     """Return the stacks with the most samples, the outermost frame first."""
     found = sorted(Counter(map(tuple, stacks)).items(), key=lambda item: (-item[1], item[0]))
-    return [{"samples": count, "frames": list(names)} for names, count in found[:length]]
+    return [Stack(count, list(names)) for names, count in found[:length]]
 
 
 def chosen_thread(recording: Recording, function: str) -> int:
@@ -164,7 +200,7 @@ def counted(
     }
 
 
-def flat(samples: Sequence[Taken], length: int) -> list[dict[str, Any]]:
+def flat(samples: Sequence[Taken], length: int) -> list[Hot]:
     """Return the functions with the most samples of their own, as `perf report` shows them."""
     leaves = Counter(
         (sample.frames[0].name, _file(sample.frames[0].where))
@@ -173,25 +209,25 @@ def flat(samples: Sequence[Taken], length: int) -> list[dict[str, Any]]:
         for sample in samples
     )
     best = sorted(leaves.items(), key=lambda item: (-item[1], item[0]))[:length]
-    return [{"name": name, "file": file, "samples": count} for (name, file), count in best]
+    return [Hot(name, file, count) for (name, file), count in best]
 
 
-def excerpt(text: str, length: int = 40, least: float = 0.5) -> list[dict[str, str]]:
+def excerpt(text: str, length: int = 40, least: float = 0.5) -> list[Line]:
     """Return what `perf annotate --stdio` shows around the instructions with samples.
 
     Each line has its `share` in percent ("" for source) and its text; "..." stands for what is
     left out. At most `length` lines: around the hottest instructions first.
     """
-    lines: list[tuple[float, dict[str, str]]] = []
+    lines: list[tuple[float, Line]] = []
     for line in text.splitlines():
         found = _INSTRUCTION.match(line)
         source = None if found else _SOURCE.match(line)
         if found:
             share = found[1] or "0.00"
             code = re.sub(r"\s+", " ", found[3]).strip()
-            lines.append((float(share), {"share": share, "text": f"{found[2]}: {code}"}))
+            lines.append((float(share), Line(share, f"{found[2]}: {code}")))
         elif source and source[1].strip() and lines:
-            lines.append((0.0, {"share": "", "text": source[1].strip()}))
+            lines.append((0.0, Line("", source[1].strip())))
     hot = sorted(
         (i for i, (share, _) in enumerate(lines) if share >= least), key=lambda i: (-lines[i][0], i)
     )
@@ -199,9 +235,9 @@ def excerpt(text: str, length: int = 40, least: float = 0.5) -> list[dict[str, s
     for i in hot:
         more = kept | {j for j in range(i - 2, i + 2) if 0 <= j < len(lines)}
         kept = more if len(more) <= length else kept
-    result: list[dict[str, str]] = []
+    result: list[Line] = []
     for i in sorted(kept):
         if i and i - 1 not in kept:
-            result.append({"share": "", "text": "..."})
+            result.append(Line("", "..."))
         result.append(lines[i][1])
     return result

@@ -81,8 +81,13 @@ def _checked_text(content: bytes, shown: str) -> str:
     return text
 
 
-def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any], str]) -> Sandbox:
-    """Return a sandboxed environment; `dialect` is "source" or "text" (Jinja's own delimiters)."""
+def environment(
+    folders: Sequence[Path], dialect: str, finalize: Callable[[Any], str], *, keep: bool = False
+) -> Sandbox:
+    """Return a sandboxed environment; `dialect` is "source" or "text" (Jinja's own delimiters).
+
+    keep: whether what is compiled may be written to the user's cache.
+    """
     from jinja2 import FunctionLoader
 
     from fixturegen import compiled
@@ -114,7 +119,9 @@ def environment(folders: Sequence[Path], dialect: str, finalize: Callable[[Any],
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=compiled.cache() if dialect == "text" else compiled.remembered(finalize),
+        bytecode_cache=(
+            compiled.cache(keep=keep) if dialect == "text" else compiled.remembered(finalize)
+        ),
         **delimiters,
     )
     created.filters["raw"] = raw
@@ -196,9 +203,17 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
 
 
 def fixture_files(
-    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    languages: Sequence[str],
+    *,
+    keep: bool = False,
 ) -> dict[str, str]:
-    """Return every source file of a fixture: path (`c/<fixture>/...`) to text."""
+    """Return every source file of a fixture: path (`c/<fixture>/...`) to text.
+
+    keep: whether compiled templates may be written to the user's cache.
+    """
     folder = project.folder(fixture.name)
     folders = [folder, *project.shared(fixture.name)]
     rendered: dict[str, str] = {}
@@ -209,7 +224,7 @@ def fixture_files(
             if entry.dialect not in environments:
                 literal = language.literal if entry.dialect == "source" else None
                 environments[entry.dialect] = environment(
-                    folders, entry.dialect, finalizer(literal)
+                    folders, entry.dialect, finalizer(literal), keep=keep
                 )
             values = {
                 "params": mistakes.Params(params),

@@ -37,7 +37,7 @@ def sources(
     known = unchanged(work / NOTE, wanted, root)
     if known is not None:
         return known
-    texts = render.fixture_files(project, fixture, params, languages)
+    texts = render.fixture_files(project, fixture, params, languages, keep=True)
     for path, text in texts.items():
         files.write(root / path, text)
     remember(work / NOTE, wanted, texts)

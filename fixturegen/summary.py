@@ -8,8 +8,10 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fixturegen import expression
+from fixturegen import errors, expression, record, units
+from fixturegen.context import RESTORE
 from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
+from fixturegen.spec.checks import check_param
 
 KEPT = 5  # samples of each case whose printed lines a report may show
 Number = int | float
@@ -183,6 +185,25 @@ class Summary:
                 verdict = replace(verdict, state="undecided", reason=claim.otherwise)
             results.append(ClaimResult(claim, verdict, "time" if "time" in kinds else "count"))
         return results
+
+
+def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
+    """Return the summary of a stored run, under the parameters that it ran with.
+
+    Raises errors.DataError if those are not of the types that the fixture declares.
+    """
+    shown = f"{stored.shown}/{record.CONTEXT}"
+    for key, value in stored.context.params.items():
+        declared = type(fixture.params.get(key, value))
+        if type(value) is not declared and {type(value), declared} != {int, float}:
+            wanted = f"expected {declared.__name__}, got {type(value).__name__}"
+            raise errors.DataError(f"{shown}: params.{units.escape(key, 80)}: {wanted}", RESTORE)
+        try:
+            check_param(key, value, shown)
+        except errors.SpecError as error:
+            raise errors.DataError(error.what, RESTORE) from error
+    params = {**fixture.params, **stored.context.params}
+    return Summary(fixture, params).add_all(stored.samples())
 
 
 def metric_kinds(fixture: Fixture) -> dict[str, tuple[Kind, str]]:

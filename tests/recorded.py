@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fixturegen import files, machine, record, spec
+from fixturegen.context import FORMAT, ZEROS, Asked, Context, Hello
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Sample, Usage
 from fixturegen.project import Project
@@ -68,35 +74,54 @@ def samples() -> list[Sample]:
     return found
 
 
-def context(of: Fixture, run: str = "noon", **changes: Any) -> dict[str, Any]:
+def context(of: Fixture, run: str = "noon", **changes: Any) -> Context:
     """Return the context of a complete run of the fixture on an unknown machine."""
     rounds = {program.name: program.rounds for program in of.programs}
-    values: dict[str, Any] = {
-        "format": record.FORMAT, "fixturegen": "0.1.0", "fixture": of.name, "run": run,
-        "started": "2026-11-30T12:00:00Z", "params": dict(of.params),
-        "declared_params": dict(of.params), "seed": 1, "rounds": rounds,
-        "declared_rounds": rounds, "languages": list(of.languages),
-        "declared_languages": list(of.languages), "missing": {},
-        "machine": machine.to_json(machine.describe(Path("/nonexistent"))),
-        "cpus": {program.name: [1] for program in of.programs}, "cpu_reason": "not on CPU 0",
-        "disturbances": [], "toolchain": {"c": ["gcc 12.2.0"]}, "binaries": {}, "options": [],
-        "asked": {"rounds": None, "seed": 1, "languages": [], "cpu": None},
-        "boot": "", "resumed": [], "skipped": {}, "lacking": [],
-        "launcher": {
-            "start": "clone", "linked": "gcc -static", "rcu": "recorded", "tree": "walked",
-        },
-    }  # fmt: skip
-    return {**values, **changes}
+    return replace(
+        Context(
+            format=FORMAT, fixturegen="0.1.0", fixture=of.name, run=run, number=1,
+            started="2026-11-30T12:00:00Z", params=dict(of.params),
+            declared_params=dict(of.params), seed=1, rounds=rounds, declared_rounds=rounds,
+            languages=of.languages, declared_languages=of.languages, missing={},
+            machine=machine.describe(Path("/nonexistent")),
+            cpus={program.name: (1,) for program in of.programs}, cpu_reason="not on CPU 0",
+            disturbances=(), toolchain={"c": ("gcc 12.2.0",)}, binaries={}, options=(),
+            asked=Asked(rounds=None, seed=1, languages=(), cpu=None), resumed=(), lacking=(),
+            launcher=Hello("clone", "gcc -static", "recorded", "walked"),
+        ),
+        **changes,
+    )  # fmt: skip
 
 
 def store(project: Project, of: Fixture, run: str = "noon", **changes: Any) -> record.Stored:
-    """Put a run of `samples()` among the project's fixtures, and return it."""
+    """Put a run of `samples()` among the project's fixtures, and return it.
+
+    attached: files to lie beside the samples, by name.
+    """
     writer = record.Writer(record.unfinished_folder(project, of.name) / run)
     for each in changes.pop("samples", samples()):
         writer.add(each)
+    attached = changes.pop("attached", {})
+    for name, content in attached.items():
+        record.attach(writer.folder, name, content)
+    changes.setdefault("attachments", record.digests(writer.folder, attached))
     writer.finish(context(of, run, **changes))
     files.move_folder(writer.folder, record.run_folder(project, of.name, run))
     return record.stored(project, of.name, run)
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a stored context as a stranger would who signs it again, where it has a digest."""
+    path = folder / record.CONTEXT
+    plain = json.loads(path.read_bytes())
+    change(plain)
+    blank = isinstance(plain, dict) and "digest" in plain
+    if blank:
+        plain["digest"] = ZEROS
+    text = json.dumps(plain, indent=1, sort_keys=True) + "\n"
+    if blank:
+        text = text.replace(ZEROS, hashlib.sha256(text.encode()).hexdigest())
+    path.write_text(text)
 
 
 def lay(root: Path, toml: str = TOML, name: str = "a-loop") -> Project:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from fixturegen import check, errors
+from fixturegen import check
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_json
@@ -25,19 +25,18 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     fixturegen check p04-first-run    one fixture
     fixturegen check --json           the findings for a script
 
-    Compares c/ and rust/ with the templates, every stored run with its digest, each text with the
+    Compares c/ and rust/ with the templates, every stored run with its digests, each text with the
     samples of the run that it names, and judges the claims. Needs no compiler. Each finding comes
     with the command that repairs it; exit 1 if there is one, 3 if a fixture or template itself is
-    wrong (kind "fixture"), of which nothing else could be checked.
+    wrong (kind "fixture"), of which nothing else could be checked, or stored data is not of the
+    shape that a run writes (kind "data").
     """
     project = project_of(ctx)
     checked = check.Checked()
     for name in project.choose(names):
         check.check_named(project, name, checked)
     findings = checked.findings or []
-    code = errors.CheckError.exit_code if findings else 0
-    if any(finding.kind == "fixture" for finding in findings):
-        code = errors.SpecError.exit_code
+    code = checked.code
     if as_json:
         say_json({**asdict(checked), "findings": [asdict(f) for f in findings]})
         ctx.exit(code)

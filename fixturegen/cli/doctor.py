@@ -92,7 +92,7 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
         facts["map"] = msgspec.to_builtins(boxes)
         say_json(facts)
         return
-    lines = _page(machines.to_json(machine), choice, findings, disturbed)
+    lines = _page(machine, choice, findings, disturbed)
     say(*lines, *_map(boxes), *([f"picture: {picture}"] if picture else []))
 
 
@@ -156,7 +156,7 @@ def _facts(
 
 
 def _page(
-    machine: dict[str, Any], choice: Choice, findings: list[Finding], disturbed: list[str]
+    machine: Machine, choice: Choice, findings: list[Finding], disturbed: list[str]
 ) -> list[Line]:
     from fixturegen.machine import one_line
 

@@ -122,10 +122,10 @@ def cli(folders: tuple[str, ...], no_limits: bool) -> None:
     Without names, every command means all fixtures of the project: the nearest folder upwards
     with templates/*/fixture.toml. Where there is none, the built-in fixtures are meant.
 
-    Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture or
-    template is wrong; 4 a build failed; 5 a measured program failed; 6 a tool is missing;
-    7 another run holds the lock; 70 a bug of ours; 74 the system refused a file operation;
-    130 interrupted (what was measured is kept); 141 the reader of the output went away.
+    Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture,
+    a template or stored data is wrong; 4 a build failed; 5 a measured program failed; 6 a tool
+    is missing; 7 another run holds the lock; 70 a bug of ours; 74 the system refused a file
+    operation; 130 interrupted (what was measured is kept); 141 the reader of the output went away.
     """
 
 

@@ -47,7 +47,7 @@ def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
     was killed between the two.
     """
     try:
-        text = report.render_report(project, fixture, ended.stored, ended.summary)
+        text = report.render_report(project, fixture, ended.stored, ended.summary, keep=True)
     except errors.FixturegenError as error:
         folder = put_in_place(project, ended)
         error.hint = (
@@ -56,7 +56,7 @@ def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
             + shlex.quote(folder.name)
         )
         raise
-    files.write(ended.folder / record.REPORT, text)
+    files.write(ended.stored.folder / record.REPORT, text)
     folder = put_in_place(project, ended)
     if ended.lacking:
         return folder / record.REPORT
@@ -82,16 +82,15 @@ def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> 
         return
     current = project.shown(report.text_path(project, fixture.name))
     say(f"not the fixture's text, because: {'; '.join(ended.lacking)}")
-    has = report.text_path(project, fixture.name).is_file()
+    has = files.is_file(report.text_path(project, fixture.name))
     words = f"{current} is as it was" if has else f"there is no {current} yet"
     say(f"  {words}; this run's text: {shown}")
-    run = shlex.quote(ended.folder.name)
-    say(f"  to make it the text: fixturegen report {fixture.name} --run {run}")
+    say(f"  to make it the text: fixturegen report {fixture.name} --run {ended.context.run}")
 
 
 def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
-    view = View(summary, {"binaries": {}})
+    view = View(summary)
     rows = []
     for path, case in summary.cases.items():
         for metric in summary.fixture.program(case.case.program).metrics_of(case.case.mode)[:1]:

@@ -30,7 +30,7 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     fixturegen render --check --diff   write nothing; show what would change
     """
     project = project_of(ctx)
-    changes = _changes(project, project.choose(names))
+    changes = _changes(project, project.choose(names), keep=not check)
     for change in changes if diff else ():  # before the first is written: this too may be too much
         if change.verb in ("create", "update"):
             say_difference(change.old, change.text, change.path)
@@ -61,12 +61,15 @@ class Change(Struct, frozen=True):
     old: bytes = b""
 
 
-def _changes(project: Project, names: Sequence[str]) -> list[Change]:
-    """Return what is to be written and removed: all of it, so that an error leaves nothing."""
+def _changes(project: Project, names: Sequence[str], *, keep: bool) -> list[Change]:
+    """Return what is to be written and removed: all of it, so that an error leaves nothing.
+
+    keep: whether compiled templates may be written to the user's cache.
+    """
     changes = []
     for name in names:
         fixture = project.load(name)
-        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+        texts = render.fixture_files(project, fixture, fixture.params, fixture.languages, keep=keep)
         for path, text in texts.items():
             bounds.spend(path, len(text))
             changes.append(_change(project.root / path, path, text))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from fixturegen import bounds, errors, files, record, report
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
-from fixturegen.cli.terminal import say, say_difference
+from fixturegen.cli.terminal import say, say_difference, say_error
+from fixturegen.project import Project
 from fixturegen.report.view import plural
-from fixturegen.runner import ending
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -42,34 +44,75 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     chosen = project.choose(names)
     if run_name and len(chosen) > 1:
         raise errors.UsageError("--run goes with one FIXTURE", f"one of: {', '.join(chosen)}")
-    made = []  # all texts before the first is written, so that an error leaves nothing
+    made, codes = [], [0]  # all texts before the first is written, so that an error leaves nothing
     for name in chosen:
-        run = run_name or report.current_run(project, name)
-        if run is None and names:
-            raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
-        if run is None:
-            say(f"{'no run':<9}  {name}: fixturegen run {name}", err=check)
-            continue
-        text = report.stored_text(project, project.load(name), record.stored(project, name, run))
-        bounds.spend(f"{name}'s text", len(text))
-        made.append((name, run, text))
+        try:
+            made += _made(project, name, run_name, keep=not check, told=bool(names))
+        except (errors.CheckError, errors.DataError) as error:  # hinders no other fixture
+            say_error(error)
+            codes.append(error.exit_code)
     drift = 0
-    for name, run, text in made:
-        path = report.text_path(project, name)
-        if not check:
-            changed = files.write(path, text)
-            if run in ending.textless(project, name):  # its text lay beside it until now
-                files.remove(record.run_folder(project, name, run) / record.REPORT)
-            say(f"{'update' if changed else 'identical':<9}  {project.shown(path)}  (run {run})")
-            continue
-        old = files.read_bytes(path) if files.is_file(path) else b""
-        if old != text.encode():
+    for each in made:
+        if each.text is None:
+            say(f"{'no run':<9}  {each.fixture}: fixturegen run {each.fixture}", err=check)
+        elif not check:
+            _write(project, each)
+        elif _differs(project, each.path, each.text):
             drift += 1
-            say_difference(old, text, project.shown(path))
     if drift:
         words = shlex.join(
             ["fixturegen", "report", *names, *(["--run", run_name] if run_name else [])]
         )
         differ = f"{plural(drift, 'text')} differ{'s' * (drift == 1)} from what the samples give"
         say(f"{differ}; repair: {words}", err=True)
-        ctx.exit(1)
+        codes.append(errors.CheckError.exit_code)
+    ctx.exit(max(codes))
+
+
+class Made(Struct, frozen=True):
+    """A text and its place; without a text its fixture has no run.
+
+    run: whose text it is, "" if it lies beside the data of a run that is not the fixture's text.
+    """
+
+    fixture: str
+    path: Path
+    text: str | None = None
+    run: str = ""
+
+
+def _made(
+    project: Project, name: str, run_name: str | None, *, keep: bool, told: bool
+) -> list[Made]:
+    """Return the texts of a fixture: its own, and those beside the data of other runs."""
+    run = run_name or report.current_run(project, name)
+    if run is None and told:
+        raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
+    target = report.text_path(project, name)
+    if run is None:
+        return [Made(name, target)]
+    fixture, made = project.load(name), []
+    for each in (run, *(other for other in record.finished_runs(project, name) if other != run)):
+        beside = record.run_folder(project, name, each) / record.REPORT
+        if each == run or files.is_file(beside):
+            stored = record.stored(project, name, each)
+            text = report.stored_text(project, fixture, stored, keep=keep)
+            bounds.spend(f"{name}'s text", len(text))
+            made.append(Made(name, target, text, run) if each == run else Made(name, beside, text))
+    return made
+
+
+def _write(project: Project, made: Made) -> None:
+    changed = files.write(made.path, made.text or "")
+    if made.run:  # it lay beside its data until now
+        files.remove(record.run_folder(project, made.fixture, made.run) / record.REPORT)
+    if made.run or changed:
+        of = f"  (run {made.run})" if made.run else ""
+        say(f"{'update' if changed else 'identical':<9}  {project.shown(made.path)}{of}")
+
+
+def _differs(project: Project, path: Path, text: str) -> bool:
+    old = files.read_bytes(path) if files.is_file(path) else b""
+    if old != text.encode():
+        say_difference(old, text, project.shown(path))
+    return old != text.encode()

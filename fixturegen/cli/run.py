@@ -153,6 +153,8 @@ def _run_all(
 ) -> list[int | None]:
     """Run every fixture; an error in one says which of the others were not begun."""
     codes: list[int | None] = []
+    for fixture in fixtures:
+        record.insist_writable(project, fixture.name, given["label"])
     for place, fixture in enumerate(fixtures):
         try:
             codes.append(_run_one(project, fixture, _own(fixture, options), given))
@@ -212,13 +214,13 @@ def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, 
 def _free_name(project: Project, fixture: Fixture, label: str | None, started: str) -> str:
     """Return the run's name: `label`, which must be free, or one that tells the time."""
     names = {
-        path.name
+        name
         for folder in (
             record.unfinished_folder(project, fixture.name),
             project.fixtures / fixture.name,
         )
-        for path in folder.glob("*/")
-        if (path / record.CONTEXT).is_file() or (path / record.SAMPLES).is_file()
+        for name in files.names(folder)
+        if {record.CONTEXT, record.SAMPLES} & {*files.names(folder / name)}
     }
     if label in names:
         known = label in record.unfinished_runs(project, fixture.name)
@@ -267,15 +269,18 @@ def _measure(
     if not current.steps:
         say(f"{fixture.name}: no case can be measured here; nothing is stored", err=True)
         return errors.UsageError.exit_code
-    context = current.resume() if started is None else current.begin(started)
+    if started is None:
+        current.resume()
+    else:
+        current.begin(started)
     total = current.done + len(current.steps)
     left = TimeLeft(current.steps, ending.walls(project, fixture.name))
     with (
-        _kept(fixture, lambda: f"{current.done} of {total} samples" * current.folder.exists()),
+        _kept(fixture, lambda: f"{current.done} of {total} samples" * files.exists(current.folder)),
         Progress(fixture.name, total, current.done, left) as progress,
     ):
-        ended = current.measure(context, progress.update, report.prepare(project, fixture))
-    later = ended.context["unmeasured"].items() - current.unmeasured.items()
+        ended = current.measure(progress.update, report.prepare(project, fixture))
+    later = ended.context.unmeasured.items() - current.unmeasured.items()
     _say_unmeasured(fixture, dict(later))
     return _conclude(project, fixture, ended, given)
 

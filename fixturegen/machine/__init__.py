@@ -6,7 +6,7 @@ Everything is read below a root that stands for `/`. Absent is `Unknown` with it
 from fixturegen.machine.choose import Choice, pick_cpus
 from fixturegen.machine.describe import describe
 from fixturegen.machine.disturb import disturbances
-from fixturegen.machine.record import from_json, to_json
+from fixturegen.machine.record import to_json
 from fixturegen.machine.text import one_line, report_lines
 from fixturegen.machine.values import Machine, Unknown
 
@@ -16,7 +16,6 @@ __all__ = [
     "Unknown",
     "describe",
     "disturbances",
-    "from_json",
     "one_line",
     "pick_cpus",
     "report_lines",

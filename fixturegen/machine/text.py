@@ -1,4 +1,4 @@
-"""The machine in one line and as labelled lines, from the JSON values of a context.
+"""The machine in one line and as labelled lines.
 
 No host name, no user name, no path but of the kernel's own files.
 """
@@ -6,11 +6,10 @@ No host name, no user name, no path but of the kernel's own files.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fixturegen.machine import phrases
 from fixturegen.machine.phrases import known
-from fixturegen.machine.record import from_json
 from fixturegen.machine.tree import escaped
 from fixturegen.machine.values import Machine, Unknown
 from fixturegen.units import format_bytes
@@ -18,9 +17,8 @@ from fixturegen.units import format_bytes
 _T = TypeVar("_T")
 
 
-def one_line(plain: dict[str, Any]) -> str:
+def one_line(m: Machine) -> str:
     """Return e.g. `AMD EPYC, 2 CPUs, 16 MiB L3, Linux 6.18.44, KVM guest, governor powersave`."""
-    m = from_json(plain)
     parts = [
         _or(m.cpu_model, "unknown processor", phrases.short_model),
         _or(m.logical_cpus, "unknown number of CPUs", lambda count: phrases.plural(count, "CPU")),
@@ -34,9 +32,8 @@ def one_line(plain: dict[str, Any]) -> str:
     return escaped(", ".join(part for part in parts if part))
 
 
-def report_lines(plain: dict[str, Any]) -> list[tuple[str, str]]:
+def report_lines(m: Machine) -> list[tuple[str, str]]:
     """Return (label, value) pairs for a fixture's machine section; unknown says why."""
-    m = from_json(plain)
     release = known(m.kernel_release)
     lines = [
         ("processor", known(m.cpu_model)),
@@ -81,7 +78,7 @@ def _identity(m: Machine) -> str:
 def _last_level(m: Machine) -> str:
     if isinstance(m.caches, Unknown) or isinstance(m.last_level_cache_bytes, Unknown):
         return "caches unknown"
-    level = max(cache.level for cache in m.caches)
+    level = max((cache.level for cache in m.caches), default=0)
     return f"{format_bytes(m.last_level_cache_bytes)} L{level}"
 
 

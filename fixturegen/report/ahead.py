@@ -20,14 +20,17 @@ _NAMED = re.compile(r'\{%[-+]? *(?:import|include|extends|from) +"([^"]+)"')
 _ready: dict[tuple[Project, str], Sandbox] = {}
 
 
-def environment(project: Project, fixture: str) -> Sandbox:
-    """Return the environment of one report: the one made ahead, which serves once, or a new one."""
-    return _ready.pop((project, fixture), None) or _new(project, fixture)
+def environment(project: Project, fixture: str, *, keep: bool) -> Sandbox:
+    """Return the environment of one report: the one made ahead, which serves once, or a new one.
+
+    keep: whether what it compiles may be written to the user's cache.
+    """
+    return _ready.pop((project, fixture), None) or _new(project, fixture, keep=keep)
 
 
-def _new(project: Project, fixture: str) -> Sandbox:
+def _new(project: Project, fixture: str, *, keep: bool) -> Sandbox:
     folders = [project.folder(fixture), *project.shared(fixture)]
-    return render.environment(folders, "text", render.finalizer(None))
+    return render.environment(folders, "text", render.finalizer(None), keep=keep)
 
 
 def prepare(project: Project, fixture: Fixture) -> Callable[[], None]:
@@ -45,7 +48,7 @@ def prepare(project: Project, fixture: Fixture) -> Callable[[], None]:
 
 
 def _pieces(project: Project, fixture: str) -> Iterator[None]:
-    created = _new(project, fixture)
+    created = _new(project, fixture, keep=True)  # of a run, which writes anyway
     yield
     names = [TEMPLATE]
     for name in names:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from fixturegen import errors, record, units
+import msgspec
+
+from fixturegen import context, errors, record
+from fixturegen.profile import Profile
+from fixturegen.report.view import shown
 from fixturegen.summary import Summary
 
 
 class Attached:
-    """The functions over one run's attachments; `folder` is the run's."""
+    """The functions over one run's attachments."""
 
-    def __init__(self, summary: Summary, context: Mapping[str, Any], folder: Path) -> None:
+    def __init__(self, summary: Summary, stored: record.Stored) -> None:
         self._summary = summary
-        self._context = context
-        self._folder = folder
+        self._stored = stored
 
     def functions(self) -> dict[str, Any]:
         """Return what a template may call, by name."""
@@ -26,22 +26,24 @@ class Attached:
 
     def attached(self, name: str) -> bool:
         """Return whether the run has a file of this name."""
-        return name in record.attachments(self._context)
+        return name in self._stored.context.attachments
 
     def attachment(self, name: str) -> Any:
-        """Return the values of a JSON file, the lines of any other; None if there is none.
+        """Return a profile's values, the lines of any other file, None if there is none.
 
-        Raises errors.CheckError if it is not what the run kept.
+        Raises errors.CheckError if it is not what the run kept, errors.DataError if it is no
+        profile.
         """
-        if not self.attached(name):
+        content = self._stored.attachment(name)
+        if content is None:
             return None
-        text = record.read_attachment(self._folder, self._context, name)
-        if not name.endswith(".json"):
-            return [units.escape(line, 300) for line in text.splitlines()]
+        where = f"{self._stored.shown}/{name}"
+        if name.endswith(".json"):
+            return shown(msgspec.to_builtins(context.read(content, Profile, where)))
         try:
-            return shown(json.loads(text))
-        except (ValueError, RecursionError) as error:
-            raise errors.CheckError(f"{name}: damaged: {error}") from error
+            return shown(content.decode("utf-8").splitlines())
+        except UnicodeDecodeError as error:
+            raise errors.DataError(f"{where}: is not UTF-8", context.RESTORE) from error
 
     def above(self, case: str, line: str, limit: float | None) -> dict[str, Any]:
         """Return how many of a case's messages took more than `limit`, of how many, and the share.
@@ -52,19 +54,14 @@ class Attached:
         over, all_ = 0, 0
         for lines in self._summary.cases[case].kept:
             columns = lines.get(line, {})
-            for ns, count in zip(columns.get("ns", []), columns.get("count", []), strict=True):
+            values, counts = columns.get("ns", []), columns.get("count", [])
+            if len(values) != len(counts) or not all(isinstance(n, int) for n in counts):
+                raise errors.DataError(
+                    f"{self._stored.shown}/{record.PACKED}: {case}: {line}: no histogram",
+                    context.RESTORE,
+                )
+            for ns, count in zip(values, counts, strict=True):
                 all_ += int(count)
                 over += int(count) if limit is not None and float(ns) > limit else 0
         share = float(Fraction(over, all_)) if all_ and limit is not None else None
         return {"over": over, "of": all_, "share": share}
-
-
-def shown(value: Any) -> Any:
-    """Return plain values whose texts show control and bidi characters escaped."""
-    if isinstance(value, str):
-        return units.escape(value, 300)
-    if isinstance(value, list):
-        return [shown(each) for each in value]
-    if isinstance(value, dict):
-        return {str(key): shown(each) for key, each in value.items()}
-    return value

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from fixturegen import files, machine, mistakes, record, render, units
+from fixturegen.context import Context
 from fixturegen.model import Fixture
 from fixturegen.project import Project
 from fixturegen.report.ahead import TEMPLATE, environment
-from fixturegen.report.attached import Attached, shown
+from fixturegen.report.attached import Attached
 from fixturegen.report.tuned import rungs
-from fixturegen.report.view import View, label, plural
-from fixturegen.summary import ClaimResult, Summary
+from fixturegen.report.view import View, label, plural, shown
+from fixturegen.summary import ClaimResult, Summary, summarise
+
+LINE = 1000  # most characters of what a text says of the machine in one line
 
 
 def text_path(project: Project, fixture: str) -> Path:
@@ -23,60 +27,47 @@ def text_path(project: Project, fixture: str) -> Path:
     return project.fixtures / f"{fixture}.txt"
 
 
-def current_run(project: Project, fixture: str) -> str | None:
-    """Return the run that the fixture's text names, else the newest complete one, else None."""
-    path = text_path(project, fixture)
-    if path.is_file():
-        text = files.read_bytes(path).decode(errors="replace")
-        found = re.search(r"^run +([^\s,]+)", text, re.MULTILINE)
-        if found and (record.run_folder(project, fixture, found[1]) / record.CONTEXT).is_file():
-            return found[1]
-    complete = [
-        name
-        for name in record.finished_runs(project, fixture)
-        if not record.stored(project, fixture, name).context["lacking"]
-    ]
-    return complete[-1] if complete else None
-
-
-def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
-    """Return the summary of a stored run, under the parameters that it ran with."""
-    params = {**fixture.params, **stored.context["params"]}
-    return Summary(fixture, params).add_all(stored.samples())
-
-
 def render_report(
-    project: Project, fixture: Fixture, stored: record.Stored, summary: Summary
+    project: Project,
+    fixture: Fixture,
+    stored: record.Stored,
+    summary: Summary,
+    *,
+    keep: bool = False,
 ) -> str:
-    """Return the text of a run; raises errors.SpecError if the report template is wrong."""
+    """Return the text of a run; raises errors.SpecError if the report template is wrong.
+
+    keep: whether compiled templates may be written to the user's cache.
+    """
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
-    created = environment(project, fixture.name)
-    context = stored.context
-    created.globals.update(View(summary, context).functions())
-    created.globals.update(Attached(summary, context, stored.folder).functions())
-    created.globals["run"] = run_values(fixture, context, summary)
-    shown = next(
-        (project.shown(f / TEMPLATE) for f in folders if (f / TEMPLATE).is_file()), TEMPLATE
+    created = environment(project, fixture.name, keep=keep)
+    created.globals.update(View(summary, stored.context).functions())
+    created.globals.update(Attached(summary, stored).functions())
+    created.globals["run"] = run_values(fixture, stored, summary)
+    named = next(
+        (project.shown(f / TEMPLATE) for f in folders if files.is_file(f / TEMPLATE)), TEMPLATE
     )
     values = {"params": mistakes.Params(summary.params)}
-    text = render.render_text(created, TEMPLATE, values, shown)
+    text = render.render_text(created, TEMPLATE, values, named)
     stripped = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", stripped).lstrip("\n")
 
 
-def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
+def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dict[str, Any]:
     """Return the plain values that every report shows of its run."""
-    samples = context["samples"]
-    options = context["options"]
+    context = stored.context
+    lines = [
+        (name, units.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
+    ]
     return {
         "title": fixture.title,
         "fixture": fixture.name,
-        "name": context["run"],
-        "date": context["started"][:10],
-        "seed": context["seed"],
-        "params": dict(context["params"]),
-        "rounds": dict(context["rounds"]),
-        "languages": [label(name) for name in context["languages"]],
+        "name": context.run,
+        "date": context.started[:10],
+        "seed": context.seed,
+        "params": shown(context.params),
+        "rounds": shown(context.rounds),
+        "languages": [label(name) for name in shown(context.languages)],
         "programs": [
             {
                 "name": p.name,
@@ -87,53 +78,51 @@ def run_values(fixture: Fixture, context: Mapping[str, Any], summary: Summary) -
             }
             for p in fixture.programs
         ],
-        "samples": samples["count"],
-        "digest": samples["sha256"],
-        "command": " ".join(["fixturegen run", fixture.name, *options]),
-        "machine": machine.one_line(context["machine"]),
-        "facts": _facts(context),
-        "machine_lines": [list(pair) for pair in machine.report_lines(context["machine"])],
+        "samples": stored.kept.count,
+        "digest": stored.digest(),
+        "command": " ".join(["fixturegen run", fixture.name, *shown(context.options)]),
+        "machine": units.escape(machine.one_line(context.machine), LINE),
+        "facts": {name.lower().replace(" ", "_"): value for name, value in lines},
+        "machine_lines": [list(pair) for pair in lines],
         "cpus": _cpus(context),
-        "cpu_reason": context["cpu_reason"],
+        "cpu_reason": units.escape(context.cpu_reason, 300),
         "toolchain": _toolchain(context),
-        "launcher": {"start": "", "linked": "", "rcu": "", **context.get("launcher", {})},
+        "launcher": shown(msgspec.to_builtins(context.launcher)),
         "claims": [_claim(result, summary, context) for result in summary.claims()],
-        "disturbances": [units.escape(words, 300) for words in context["disturbances"]],
+        "disturbances": shown(context.disturbances),
         "notes": _notes(context, summary),
-        "perf": shown(context.get("perf", {})),
-        "rungs": rungs(context.get("rungs", {})),
-        "storage": {
-            where: units.escape(words, 160) for where, words in context.get("storage", {}).items()
-        },
+        "perf": shown(msgspec.to_builtins(context.perf)) if context.perf else {},
+        "rungs": shown(rungs(context.rungs)),
+        "storage": shown(context.storage),
         "failures": [
-            {"case": case, "round": number, "status": status, "detail": units.escape(detail, 300)}
+            {
+                "case": units.escape(case, 300),
+                "round": number,
+                "status": status,
+                "detail": units.escape(detail, 300),
+            }
             for case, number, status, detail in summary.failures
         ],
     }
 
 
-def _cpus(context: Mapping[str, Any]) -> str:
-    distinct = {tuple(cpus) for cpus in context["cpus"].values()}
+def _cpus(context: Context) -> str:
     words = [
-        ("CPU " if len(c) == 1 else "CPUs ") + ", ".join(map(str, c)) for c in sorted(distinct)
+        ("CPU " if len(c) == 1 else "CPUs ") + ", ".join(map(str, c))
+        for c in sorted({*context.cpus.values()})
     ]
     return "; ".join(words)
 
 
-def _facts(context: Mapping[str, Any]) -> dict[str, str]:
-    """Return the machine's lines under names that a template can use: `page_size`."""
-    pairs = machine.report_lines(context["machine"])
-    return {name.lower().replace(" ", "_"): value for name, value in pairs}
-
-
-def _toolchain(context: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _toolchain(context: Context) -> list[dict[str, Any]]:
     return [
         {"language": label(name), "lines": [units.escape(line, 200) for line in lines]}
-        for name, lines in context["toolchain"].items()
+        for name, lines in context.toolchain.items()
+        if lines
     ]
 
 
-def _claim(result: ClaimResult, summary: Summary, context: Mapping[str, Any]) -> dict[str, Any]:
+def _claim(result: ClaimResult, summary: Summary, context: Context) -> dict[str, Any]:
     words = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
     return {
         "text": result.claim.text,
@@ -150,9 +139,9 @@ def _claim(result: ClaimResult, summary: Summary, context: Mapping[str, Any]) ->
     }
 
 
-def _reason(result: ClaimResult, context: Mapping[str, Any]) -> str:
+def _reason(result: ClaimResult, context: Context) -> str:
     """Return why a claim is undecided: for cases that could not be measured, why they could not."""
-    absent = context.get("unmeasured", {})
+    absent = context.unmeasured
     cases = [path.rpartition(".")[0] for path in result.verdict.missing]
     reasons = list(dict.fromkeys(absent[case] for case in cases if case in absent))
     if result.verdict.state != "undecided" or not reasons:
@@ -160,18 +149,20 @@ def _reason(result: ClaimResult, context: Mapping[str, Any]) -> str:
     return "not measured: " + "; ".join(reasons)
 
 
-def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
+def _notes(context: Context, summary: Summary) -> list[str]:
     """Return what was changed, skipped or failed, each a sentence; empty for a plain run."""
-    notes = [f"{reason}" for reason in context["missing"].values()]
-    notes += [words for words in context["lacking"] if not words.startswith("languages left out")]
-    for reason, count in sorted(Counter(context.get("unmeasured", {}).values()).items()):
+    notes = list(context.missing.values())
+    notes += [
+        words for words in context.lacking or () if not words.startswith("languages left out")
+    ]
+    for reason, count in sorted(Counter(context.unmeasured.values()).items()):
         notes.append(f"{plural(count, 'case')} not measured: {reason}")
     notes += [
         f"{path}: the last {count} samples skipped, as it kept failing"
-        for path, count in context["skipped"].items()
+        for path, count in context.skipped.items()
     ]
-    if context["resumed"]:
-        after = ", ".join(str(count) for count in context["resumed"])
+    if context.resumed:
+        after = ", ".join(str(count) for count in context.resumed)
         notes.append(f"interrupted and resumed after {after} samples")
     left = sum(case.leftovers for case in summary.cases.values())
     if left:
@@ -184,6 +175,8 @@ def _notes(context: Mapping[str, Any], summary: Summary) -> list[str]:
     return [units.escape(note, 300) for note in notes]
 
 
-def stored_text(project: Project, fixture: Fixture, stored: record.Stored) -> str:
-    """Return the text that a stored run gives."""
-    return render_report(project, fixture, stored, summarise(fixture, stored))
+def stored_text(
+    project: Project, fixture: Fixture, stored: record.Stored, *, keep: bool = False
+) -> str:
+    """Return the text that a stored run gives; keep: see `render_report`."""
+    return render_report(project, fixture, stored, summarise(fixture, stored), keep=keep)

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fixturegen import units
+from fixturegen.context import Reading
 from fixturegen.tune import KNOBS
 
 UNKNOWN = "unknown: "
+UNREAD = "not read"
 
 
-def rungs(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+def rungs(
+    found: Mapping[str, Mapping[str, Sequence[Reading]]],
+) -> dict[str, dict[str, dict[str, Any]]]:
     """Return program, mode: {turned, states, reasons, words}, from the context's `rungs`.
 
     turned: the knobs that the rung had turned; states: every knob's state, `A, then B` if it
@@ -23,18 +27,19 @@ def rungs(found: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     }
 
 
-def _rung(readings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    read = [state for each in readings for state in (each["before"], each.get("after")) if state]
+def _rung(readings: Sequence[Reading]) -> dict[str, Any]:
+    read = [state for each in readings for state in (each.before, each.after) if state]
     states, reasons = {}, {}
     # Not in the order of the context, which is another one when it comes from its file.
-    for knob in [*(name for name in KNOBS if name in read[0]), *sorted({*read[0]} - {*KNOBS})]:
-        distinct = list(dict.fromkeys(str(state[knob]) for state in read))
+    known = {knob for state in read for knob in state}
+    for knob in [*(name for name in KNOBS if name in known), *sorted(known - {*KNOBS})]:
+        distinct = list(dict.fromkeys(state[knob] for state in read if knob in state))
         states[knob] = ", then ".join(_state(words) for words in distinct)
         for words in distinct:
             if words.startswith(UNKNOWN):
                 reasons[knob] = units.escape(words.removeprefix(UNKNOWN), 160)
-    turned = [str(knob) for knob in readings[-1]["turned"]]
-    words = ", ".join(f"{knob} {states[knob]}" for knob in turned)
+    turned = list(readings[-1].turned)
+    words = ", ".join(f"{knob} {states.get(knob, UNREAD)}" for knob in turned)
     return {"turned": turned, "states": states, "reasons": reasons, "words": words}
 
 

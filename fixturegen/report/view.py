@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from fixturegen import stats, units
+from fixturegen.context import Context
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import path_part
 from fixturegen.summary import Number, Summary
@@ -109,12 +112,24 @@ def _start(place: int) -> int:
     return place if place < 2 else (2 + place % 2) << (place // 2 - 1)
 
 
+def shown(value: Any) -> Any:
+    """Return plain values whose texts are short and show control and bidi characters escaped."""
+    if isinstance(value, str):
+        return units.escape(value, 300)
+    if isinstance(value, list | tuple):
+        return [shown(each) for each in value]
+    if isinstance(value, dict):
+        return {units.escape(str(key), 300): shown(each) for key, each in value.items()}
+    return value
+
+
 class View:
     """The functions of one run's report. Paths are `program.language[.build].mode.metric`."""
 
-    def __init__(self, summary: Summary, context: Mapping[str, Any]) -> None:
+    def __init__(self, summary: Summary, context: Context | None = None) -> None:
         self._summary = summary
-        self._context = context
+        self._binaries = context.binaries if context else {}
+        self._unmeasured = context.unmeasured if context else {}
 
     def functions(self) -> dict[str, Any]:
         """Return what a template may call, by name."""
@@ -179,7 +194,7 @@ class View:
                 "round": number,
                 "position": found.positions[i],
                 "mode": found.case.mode,
-                "after": found.after[i],
+                "after": units.escape(found.after[i], 300),
                 **{name: column[i] for name, column in found.values.items()},
             }
             for i, number in enumerate(found.rounds)
@@ -219,14 +234,16 @@ class View:
 
     def unmeasured(self, case: str) -> str:
         """Return why a case was not measured, with the command that would; "" if it was."""
-        reason: str = self._context.get("unmeasured", {}).get(case, "")
-        return units.escape(reason, 300)
+        return units.escape(self._unmeasured.get(case, ""), 300)
 
     def binary(self, program: str, language: str, build: str = "") -> dict[str, Any] | None:
         """Return a binary's facts (sha256, shown, elf, bindings), or None if it was not built."""
         name = f"{program}.{language}" + (f".{path_part(build)}" if build else "")
-        found = self._context["binaries"].get(name)
-        return found if isinstance(found, dict) else None
+        found = self._binaries.get(name)
+        if found is None:
+            return None
+        plain: dict[str, Any] = shown(msgspec.to_builtins(found))
+        return plain if found.kernel.name else {**plain, "kernel": {}}
 
 
 def label(language: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fixturegen import errors, record
 from fixturegen.model import Fixture, Value, written
@@ -59,12 +58,10 @@ def recorded_options(project: Project, fixture: Fixture, name: str, given: Optio
 
     Raises errors.UsageError if an option was given that differs.
     """
-    context = record.read_context(record.unfinished_folder(project, fixture.name) / name)
-    sets = {k: v for k, v in context["params"].items() if fixture.params.get(k) != v}
-    asked: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in context["asked"].items()
-    }
-    recorded = Options(**asked, sets=sets)
+    folder = record.unfinished_folder(project, fixture.name) / name
+    context = record.read_context(project, folder)
+    sets = {k: v for k, v in context.params.items() if fixture.params.get(k) != v}
+    recorded = Options(**structs.asdict(context.asked), sets=sets)
     # Never taken from a file: the machine is not ours.
     if any(getattr(given, key) != getattr(recorded, key) for key in ("allow", "as_root", "sysfs")):
         words = " ".join(

@@ -6,12 +6,12 @@ import re
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import files, process
+from fixturegen.context import Perf
 from fixturegen.launcher import Start
 from fixturegen.printed import Columns
 from fixturegen.spec.conditions import (
@@ -91,7 +91,7 @@ def read_counts(output: Path) -> Columns:
 
 
 def _value(text: str) -> int | str:
-    return int(text) if text.isdigit() and len(text) < 19 else text
+    return int(text) if text.isdigit() and len(text) < 20 else text
 
 
 def parse_counts(text: str) -> Counts:
@@ -222,11 +222,6 @@ def _paranoid() -> str:
         return "unknown"
 
 
-def facts(found: Trial) -> dict[str, Any]:
-    """Return what a reader needs to know of perf here, as plain values."""
-    return {
-        "version": found.version,
-        "paranoid": found.paranoid,
-        "events": dict(found.events),
-        "frequency": FREQUENCY,
-    }
+def facts(found: Trial, pictures: dict[str, str]) -> Perf:
+    """Return what a reader needs to know of perf here, and of the `pictures` that were drawn."""
+    return Perf(found.version, found.paranoid, FREQUENCY, found.events, pictures)

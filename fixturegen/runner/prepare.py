@@ -11,9 +11,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from fixturegen import errors, files, process
+from fixturegen.context import Made
 from fixturegen.model import Fixture, Mode
 from fixturegen.printed import Columns
 from fixturegen.spec.conditions import DROP, EVICT, EVICTED, EVICTED_COLUMNS, words
@@ -107,7 +107,7 @@ def _start_once(program: Path, args: Sequence[str], cwd: Path) -> None:
         raise OSError(0, done.stderr)
 
 
-def make_files(fixture: Fixture, folder: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+def make_files(fixture: Fixture, folder: Path) -> tuple[dict[str, Path], dict[str, Made]]:
     """Make the fixture's files in `folder`; return their paths as `file.NAME`, and their facts.
 
     A file that is there already and right is left as it is. Raises errors.FileError.
@@ -122,7 +122,7 @@ def make_files(fixture: Fixture, folder: Path) -> tuple[dict[str, Path], dict[st
         if not _is(path, file.bytes, wanted):
             files.write_pieces(path, stream(file.name, file.bytes))
         paths[f"file.{file.name}"] = path
-        facts[file.name] = {"bytes": file.bytes, "sha256": wanted}
+        facts[file.name] = Made(file.bytes, wanted)
     return paths, facts
 
 

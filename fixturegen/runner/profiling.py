@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from fixturegen import files, flamegraph, process, profile, record
+from fixturegen.context import Perf
 from fixturegen.model import Case, Fixture
 from fixturegen.printed import Columns
 from fixturegen.runner import perf
@@ -58,9 +59,10 @@ def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -
     chosen = [(taken, names) for taken, names in stacks if taken.thread == thread]
     text = profile.fold([(taken.comm, names) for taken, names in stacks])
     record.attach(folder, of.name + FOLDED, text)
-    facts = _facts(recording, [taken for taken, _ in chosen], data, of)
-    facts["stacks"] = profile.biggest([names for _, names in chosen], STACKS)
-    record.attach(folder, of.name + FACTS, json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    stacks_shown = profile.biggest([names for _, names in chosen], STACKS)
+    facts = _facts(recording, [taken for taken, _ in chosen], data, of, stacks_shown)
+    plain = json.dumps(msgspec.to_builtins(facts), indent=1, sort_keys=True)
+    record.attach(folder, of.name + FACTS, plain + "\n")
     own = _functions(recording, of.binary) | {n for names in places.values() for n in names}
     return {
         PROFILE: {
@@ -82,9 +84,13 @@ def _functions(recording: profile.Recording, binary: Path) -> set[str]:
 
 
 def _facts(
-    recording: profile.Recording, chosen: Sequence[profile.Taken], data: Path, of: Subject
-) -> dict[str, Any]:
-    """Return what a report shows of a profile, as plain values without any path."""
+    recording: profile.Recording,
+    chosen: Sequence[profile.Taken],
+    data: Path,
+    of: Subject,
+    stacks: list[profile.Stack],
+) -> profile.Profile:
+    """Return what a report shows of a profile, without any path."""
     own = [
         taken.frames[0].name
         for taken in chosen
@@ -92,20 +98,21 @@ def _facts(
     ]
     hottest = max(sorted(set(own)), key=own.count, default="")
     lines, reason = _annotated(data, hottest)
-    return {
-        "event": recording.event,
-        "frequency": perf.FREQUENCY,
-        "samples": len(recording.samples),
-        "lost": recording.lost,
-        "thread": len(chosen),
-        "flat": profile.flat(chosen, FLAT),
-        "hottest": hottest,
-        "annotated": lines,
-        "unannotated": reason,
-    }
+    return profile.Profile(
+        event=recording.event,
+        frequency=perf.FREQUENCY,
+        samples=len(recording.samples),
+        lost=recording.lost,
+        thread=len(chosen),
+        flat=profile.flat(chosen, FLAT),
+        hottest=hottest,
+        annotated=lines,
+        unannotated=reason,
+        stacks=stacks,
+    )
 
 
-def _annotated(data: Path, function: str) -> tuple[list[dict[str, str]], str]:
+def _annotated(data: Path, function: str) -> tuple[list[profile.Line], str]:
     """Return the excerpt of the hottest function, and "" or why there is none."""
     if not function:
         return [], "no sample is in a function of the program"
@@ -147,23 +154,20 @@ def names(fixture: Fixture) -> list[str]:
     ]
 
 
-def finished(fixture: Fixture, folder: Path, build: Path) -> dict[str, Any]:
-    """Draw what was folded; return what the context says of perf and of the files in `folder`.
+def finished(fixture: Fixture, folder: Path, build: Path) -> tuple[Perf | None, dict[str, str]]:
+    """Draw what was folded; return what the context says of perf, and of the files in `folder`.
 
-    {} for a fixture that starts nothing under perf.
+    None and {} for a fixture that starts nothing under perf.
     """
     modes = [mode for program in fixture.programs for mode in program.modes]
     if not any(mode.wrapper in PERFS for mode in modes):
-        return {}
+        return None, {}
     stems = names(fixture)
     pictures = {
         stem: _draw(stem, folder) for stem in stems if files.is_file(folder / (stem + FOLDED))
     }
     kept = [stem + ending for stem in stems for ending in (FACTS, FOLDED, PICTURE)]
-    return {
-        "perf": {**perf.facts(perf.trial(build)), "pictures": pictures},
-        "attachments": record.digests(folder, kept),
-    }
+    return perf.facts(perf.trial(build), pictures), record.digests(folder, kept)
 
 
 def _draw(stem: str, folder: Path) -> str:

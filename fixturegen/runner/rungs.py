@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from fixturegen.context import Reading
 from fixturegen.model import Fixture
 from fixturegen.runner.schedule import Step
 
@@ -13,15 +16,15 @@ if TYPE_CHECKING:
     from fixturegen.tune import Guard
 
 Rung = tuple[str, str]  # a program and a mode of it
+Found = dict[str, dict[str, tuple[Reading, ...]]]
 NONE: Rung = ("", "")
 
 
 class Rungs:
     """Turns the knobs between the rungs of one run; without a guardian it only reads them.
 
-    found: for each program with such rungs its modes, each with a list of readings, one for each
-    time that it was entered: `turned`, and the state of every knob in words `before` its first
-    process and `after` its last. `keep` is called when something was added.
+    found: for each program with such rungs its modes, each with its readings, one for each time
+    that it was entered; `keep` is called when something was added to it.
     """
 
     def __init__(
@@ -29,7 +32,7 @@ class Rungs:
         fixture: Fixture,
         guard: Guard | None,
         root: Path,
-        found: dict[str, Any],
+        found: Found,
         keep: Callable[[], None] = lambda: None,
     ) -> None:
         self._wanted: dict[Rung, tuple[str, ...]] = {
@@ -61,8 +64,8 @@ class Rungs:
             refused = self._strayed(before)
         if before and not refused:
             program, mode = rung
-            reading = {"turned": list(self._turned), "before": before}
-            self._found.setdefault(program, {}).setdefault(mode, []).append(reading)
+            known = self._found.setdefault(program, {})
+            known[mode] = (*known.get(mode, ()), Reading(tuple(self._turned), before))
             self._keep()
         return refused
 
@@ -77,7 +80,8 @@ class Rungs:
         """Read the knobs again after the last process of a rung that was entered."""
         if rung != NONE:
             program, mode = rung
-            self._found[program][mode][-1]["after"] = self._read()
+            *earlier, last = self._found[program][mode]
+            self._found[program][mode] = (*earlier, replace(last, after=self._read()))
             self._keep()
 
     def end(self) -> None:
@@ -115,7 +119,7 @@ class Rungs:
         return ""
 
 
-def changed(found: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def changed(found: Found) -> tuple[list[str], list[str]]:
     """Return what was changed by others during a rung, in words.
 
     First knobs that the rung had turned: its processes ran under another condition than the rung
@@ -126,9 +130,11 @@ def changed(found: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     for program, modes in found.items():
         for mode, readings in modes.items():
             for reading in readings:
-                after = reading.get("after", {})
-                for knob, before in reading["before"].items():
-                    if after.get(knob, before) != before:
-                        words = f"{knob} was changed during {program} {mode}: {before}, then "
-                        (mine if knob in reading["turned"] else others).append(words + after[knob])
+                for knob, before in reading.before.items():
+                    after = reading.after.get(knob, before)
+                    if after != before:
+                        words = (
+                            f"{knob} was changed during {program} {mode}: {before}, then {after}"
+                        )
+                        (mine if knob in reading.turned else others).append(words)
     return mine, others

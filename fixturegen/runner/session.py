@@ -6,13 +6,14 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from fixturegen import __version__, build, errors, files, launcher, machine, record
+from fixturegen.context import FORMAT, Asked, Context
 from fixturegen.machine import disturb
 from fixturegen.model import Fixture, Sample
 from fixturegen.project import Project
@@ -84,65 +85,71 @@ class Session:
         self._failed: Counter[str] = Counter()
         self._lines: list[bytes] = []  # of this run, from before an interruption
         self._guard = guard
+        self.context: Context
 
-    def context(self, started: str) -> dict[str, Any]:
-        """Return what a reader needs to judge or repeat the run, as plain values."""
-        fixture = self.fixture
-        return {
-            "format": record.FORMAT,
-            "fixturegen": __version__,
-            "fixture": fixture.name,
-            "run": self.name,
-            "started": started,
-            "params": self.params,
-            "declared_params": fixture.params,
-            "seed": self.options.seed,
-            "rounds": self.rounds,
-            "declared_rounds": rounds_of(fixture, None),
-            "languages": self.languages,
-            "declared_languages": list(fixture.languages),
-            "missing": self.built.missing,
-            "machine": machine.to_json(self._machine),
-            "cpus": {name: list(cpus) for name, cpus in self._places.cpus.items()},
-            "cpu_reason": self._places.reason,
-            "disturbances": machine.disturbances(Path("/")),
-            "toolchain": self.built.toolchain,
-            "binaries": self.built.facts,
-            "options": self.options.words(),
-            "asked": {
-                "rounds": self.options.rounds,
-                "seed": self.options.seed,
-                "languages": list(self.options.languages),
-                "cpu": self.options.cpu,
-                "allow": list(self.options.allow),
-                "as_root": self.options.as_root,
-                "sysfs": self.options.sysfs,
-            },
-            "unmeasured": self.unmeasured,
-            "storage": storages(fixture, self.project.build),
-            "boot": self._boot(),
-            "declaration": _declaration(fixture),
-            "resumed": [],
-        }
+    def _now(self, started: str, number: int) -> Context:
+        """Return what a reader needs to judge or repeat the run, as far as it is known now."""
+        fixture, options = self.fixture, self.options
+        return Context(
+            format=FORMAT,
+            fixturegen=__version__,
+            fixture=fixture.name,
+            run=self.name,
+            started=started,
+            number=number,
+            params=self.params,
+            declared_params=fixture.params,
+            seed=options.seed,
+            rounds=self.rounds,
+            declared_rounds=rounds_of(fixture, None),
+            languages=tuple(self.languages),
+            declared_languages=fixture.languages,
+            missing=self.built.missing,
+            machine=self._machine,
+            cpus=dict(self._places.cpus),
+            cpu_reason=self._places.reason,
+            disturbances=tuple(machine.disturbances(Path("/"))),
+            toolchain={name: tuple(lines) for name, lines in self.built.toolchain.items()},
+            binaries=self.built.facts,
+            options=tuple(options.words()),
+            asked=Asked(
+                rounds=options.rounds,
+                seed=options.seed,
+                languages=options.languages,
+                cpu=options.cpu,
+                allow=options.allow,
+                as_root=options.as_root,
+                sysfs=options.sysfs,
+            ),
+            unmeasured=self.unmeasured,
+            storage=storages(fixture, self.project.build),
+            boot=self._boot(),
+            declaration=_declaration(fixture),
+            resumed=(),
+        )
 
     def _boot(self) -> str:
         boot = self._machine.boot_id
         return boot if isinstance(boot, str) else ""
 
-    def begin(self, started: str) -> dict[str, Any]:
-        """Make the folder of a new run."""
-        context = self.context(started)
-        record.write_context(self.folder, context)
-        return context
+    def _keep(self, **changes: Any) -> None:
+        """Change what the context says, and write it."""
+        self.context = replace(self.context, **changes)
+        record.write_context(self.folder, self.context)
 
-    def resume(self) -> dict[str, Any]:
+    def begin(self, started: str) -> None:
+        """Make the folder of a new run."""
+        self.context = self._now(started, record.next_number(self.project, self.fixture.name))
+        self._keep()
+
+    def resume(self) -> None:
         """Take up a run under way; raises errors.UsageError if it would not be the same run."""
-        context = record.read_context(self.folder)
-        now = self.context(context["started"])
+        kept = record.read_context(self.project, self.folder)
+        now = self._now(kept.started, kept.number)
         for key, what in SAME:
-            if context.get(key) != now[key]:
+            if getattr(kept, key) != getattr(now, key):
                 raise self._differs(what)
-        if _digests(context["binaries"]) != _digests(now["binaries"]):
+        if _digests(kept) != _digests(now):
             raise self._differs("binaries")
         files.sweep(self.folder)
         self._lines = record.take_up(self.folder)
@@ -154,9 +161,15 @@ class Session:
             self._failed[sample.case] += sample.status != "ok"
         self.done = len(self._lines)
         self.steps = [s for s in self.steps if (s.case.path, s.round) not in done]
-        context["resumed"] = [*context["resumed"], self.done]
-        record.write_context(self.folder, context)
-        return context
+        self.context = now
+        # What the samples that are there were measured under.
+        self._keep(
+            machine=kept.machine,
+            disturbances=kept.disturbances,
+            launcher=kept.launcher,
+            rungs=kept.rungs,
+            resumed=(*kept.resumed, self.done),
+        )
 
     def _differs(self, what: str) -> errors.UsageError:
         return errors.UsageError(
@@ -167,12 +180,12 @@ class Session:
 
     def measure(
         self,
-        context: dict[str, Any],
         watch: Watch,
         meanwhile: Callable[[], None] | None = None,
     ) -> Ended:
         """Run what is left to do, and finish. On an exception everything measured stays.
 
+        Only after `begin` or `resume`.
         meanwhile: called now and then while short programs run ahead of us.
         """
         self._meanwhile = meanwhile
@@ -183,19 +196,20 @@ class Session:
             for p in self.fixture.programs
             for case in runnable(self.fixture, p, self.languages, self.unmeasured)
         ]
-        made, context["files"] = make_files(self.fixture, cwd.parent / "files")
+        made, facts = make_files(self.fixture, cwd.parent / "files")
+        self._keep(files=facts)
         paths = {**self.built.paths, **made}
         ways = starts(self.fixture, cases, paths, self._places.cpus, cwd)
         around = Around(self.fixture, paths, cwd, self.folder, self._drop_caches)
-        rungs = self._rungs(context)
+        rungs = self._rungs()
         execution = Execution(self.fixture, self.summary, self.steps, self._failed, around, rungs)
         writer = record.Writer(self.folder)
         try:
             for line in self._lines:
                 writer.again(line)
             if self.steps:
-                self._execute(execution, ways, writer, context, watch)
-            return self._finish(writer, context, execution)
+                self._execute(execution, ways, writer, watch)
+            return self._finish(writer, execution)
         except BaseException:
             writer.abandon()
             raise
@@ -204,19 +218,16 @@ class Session:
         assert self._guard is not None  # else its cases are not measured
         self._guard.drop_caches()
 
-    def _rungs(self, context: dict[str, Any]) -> Rungs:
-        def keep() -> None:
-            record.write_context(self.folder, context)
-
-        found = context.setdefault("rungs", {})
-        return Rungs(self.fixture, self._guard, self.options.root, found, keep)
+    def _rungs(self) -> Rungs:
+        found = {program: {**modes} for program, modes in self.context.rungs.items()}
+        options, guard = self.options, self._guard
+        return Rungs(self.fixture, guard, options.root, found, lambda: self._keep(rungs=found))
 
     def _execute(
         self,
         execution: Execution,
         ways: Any,
         writer: record.Writer,
-        context: dict[str, Any],
         watch: Watch,
     ) -> None:
         binary = launcher_binary(self.project)
@@ -225,9 +236,8 @@ class Session:
             os.sched_setaffinity(0, self._places.others)
         try:
             with launcher.Launcher(binary, self.project.root) as started:
-                context["launcher"] = _hello(started)
+                self._keep(launcher=started.hello)
                 started.meanwhile = self._meanwhile if self._places.others else None
-                record.write_context(self.folder, context)
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):
                     writer.add(sample)
@@ -236,28 +246,33 @@ class Session:
                     watch(step, sample, self.done)
                     if time.monotonic() > looked + LOOK_S:
                         looked = time.monotonic()
-                        self._note(context, "another fixturegen run")
+                        self._note("another fixturegen run")
         finally:
             os.sched_setaffinity(0, allowed)  # the next fixture chooses among all of them again
 
-    def _note(self, context: dict[str, Any], only: str = "") -> None:
+    def _note(self, only: str = "") -> None:
         """Add the disturbances of now; while we run ourselves, our own load is not one."""
+        known = list(self.context.disturbances)
         for words in machine.disturbances(Path("/")):
             if only in words:
-                disturb.add(context["disturbances"], words)
+                disturb.add(known, words)
+        self.context = replace(self.context, disturbances=tuple(known))
 
-    def _finish(
-        self, writer: record.Writer, context: dict[str, Any], execution: Execution
-    ) -> Ended:
-        context["skipped"] = dict(sorted(execution.skipped.items()))
-        context["unmeasured"] = {**context["unmeasured"], **execution.refused}
-        self._note(context)
-        context["disturbances"] += changed(context["rungs"])[1]
-        context["lacking"] = lacking(context, self.summary)
-        context["walls_ns"] = self.summary.walls_ns()
-        context |= profiling.finished(self.fixture, self.folder, self.project.build)
-        writer.finish(context)
-        return Ended(self.folder, context, self.summary)
+    def _finish(self, writer: record.Writer, execution: Execution) -> Ended:
+        self._note()
+        used, attached = profiling.finished(self.fixture, self.folder, self.project.build)
+        told = replace(
+            self.context,
+            skipped=dict(sorted(execution.skipped.items())),
+            unmeasured={**self.context.unmeasured, **execution.refused},
+            disturbances=(*self.context.disturbances, *changed(self.context.rungs)[1]),
+            walls_ns=self.summary.walls_ns(),
+            perf=used,
+            attachments=attached,
+        )
+        told = writer.finish(replace(told, lacking=lacking(told, self.summary)))
+        stored = record.Stored(self.folder, told, self.project.shown(self.folder))
+        return Ended(stored, self.summary)
 
 
 def _declaration(fixture: Fixture) -> str:
@@ -266,10 +281,5 @@ def _declaration(fixture: Fixture) -> str:
     return hashlib.sha256(repr(programs).encode()).hexdigest()
 
 
-def _digests(binaries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    return {name: facts["sha256"] for name, facts in binaries.items()}
-
-
-def _hello(started: launcher.Launcher) -> dict[str, Any]:
-    hello = started.hello
-    return {name: getattr(hello, name) for name in hello.__struct_fields__}
+def _digests(context: Context) -> dict[str, str]:
+    return {name: binary.sha256 for name, binary in context.binaries.items()}

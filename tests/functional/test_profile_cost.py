@@ -208,7 +208,7 @@ def test_the_text_comes_again_without_perf_and_damage_is_found(
     for wrong in ([], {"../../../outside": "0"}, {"": "0"}, {"context.json": 3}):
         (folder / "context.json").write_text(json.dumps({**context, "attachments": wrong}))
         done = laid.run(project, "check", NAME, extra=without)
-        assert done.code == 1 and "restore it from version control" in done.said, wrong
+        assert done.code == 3 and "restore it from version control" in done.said, wrong
     (folder / "context.json").write_text(json.dumps(context))
     (project / "fixtures" / f"{NAME}.txt").unlink()
 

@@ -17,6 +17,9 @@ from pathlib import Path
 import pytest
 from tiny import COMMAND, OLDER, Done, Tiny, ended_at_last, environment, finish, wait_until
 
+from fixturegen import record
+from fixturegen.project import Project
+
 pytestmark = pytest.mark.slow
 
 MANY = {"calm": ["value", "7"], "other": ["value", "8"]}
@@ -166,19 +169,70 @@ cd "$1"
 """
 
 
-def test_read_only_fixtures_keep_the_run_until_they_can_be_written(
-    tiny: Callable[..., Tiny],
-) -> None:
+def test_read_only_fixtures_are_said_before_anything_runs(tiny: Callable[..., Tiny]) -> None:
     project = tiny()
     project.plant_older()
     done = in_namespace(READ_ONLY_FIXTURES, str(project.root))
     assert done.code == 74, done.said
-    assert "Read-only file system" in done.err
-    assert "all samples are kept; fixturegen run tiny --resume continues" in done.err
+    assert "Read-only file system" in done.err and "/fixtures" in done.err
+    assert "-C with a folder you can write to" in done.err
     assert project.text.read_text() == OLDER
-    again = project("run", "--resume")
-    assert again.code == 0 and "fresh processes to start" not in again.err
-    project.assert_complete(*project.finished())
+    assert project.under_way() == [] and not (project.root / "build" / "tiny").exists()
+
+
+def in_the_way(project: Tiny, kind: str) -> Path:
+    """Put something where a run would go, and return it."""
+    fixtures = project.root / "fixtures"
+    if kind == "fixtures":
+        fixtures.write_text("")
+        return fixtures
+    fixtures.mkdir()
+    if kind == "text":
+        project.text.mkdir()
+        return project.text
+    if kind == "run":
+        (fixtures / "tiny" / "now").mkdir(parents=True)
+        (fixtures / "tiny" / "now" / "notes").touch()
+        return fixtures / "tiny" / "now"
+    (fixtures / "tiny").write_text("")
+    return fixtures / "tiny"
+
+
+@pytest.mark.parametrize("kind", ["fixtures", "home", "run", "text"])
+def test_what_is_in_the_way_of_a_run_is_said_before_anything_runs(
+    tiny: Callable[..., Tiny], kind: str
+) -> None:
+    project = tiny()
+    path = in_the_way(project, kind)
+    before = sorted(project.root.rglob("*"))
+    done = project("run", "--label", "now")
+    assert done.code == 74, done.said
+    shown = path.relative_to(project.root)
+    assert f"cannot write to {shown}: it " in done.err and "move it away" in done.err
+    after = {path for path in project.root.rglob("*") if path.name != "lock"}
+    assert after == {*before}
+
+
+def test_the_trial_before_a_run_leaves_nothing(tiny: Callable[..., Tiny]) -> None:
+    project = tiny()
+    record.insist_writable(Project(project.root), "tiny", "now")
+    assert not (project.root / "fixtures").exists()
+    assert [path.name for path in project.root.iterdir() if path.suffix == ".tmp"] == []
+
+
+def test_folder_of_fixtures_without_permission_is_said(tiny: Callable[..., Tiny]) -> None:
+    project = tiny()
+    project.plant_older()
+    folder = project.root / "fixtures"
+    folder.chmod(0o555)
+    try:
+        done = finish(project.start("run", preexec_fn=obey_permissions))
+    finally:
+        folder.chmod(0o755)
+    assert done.code == 74, done.said
+    assert "Permission denied" in done.err and str(folder) in done.err
+    assert "check the owner and the permissions of that folder" in done.err
+    assert project.under_way() == []
 
 
 def obey_permissions() -> None:
@@ -209,10 +263,12 @@ def test_folder_without_permission_is_said(tiny: Callable[..., Tiny]) -> None:
 def test_text_that_cannot_be_put_in_its_place_is_put_there_by_resume(
     tiny: Callable[..., Tiny],
 ) -> None:
-    project = tiny()
-    project.text.mkdir(parents=True)
-    (project.text / "in the way").touch()
-    done = project("run", "--label", "now")
+    project = tiny(rounds=60, modes={"calm": ["slow", "7"], "other": ["slow", "8"]})
+    with ended_at_last(project.start("run", "--label", "now")) as process:
+        assert wait_until(lambda: project.measured() > 3)
+        project.text.mkdir(parents=True)
+        (project.text / "in the way").touch()
+        done = finish(process)
     assert done.code == 74, done.said
     assert "all samples are kept; fixturegen run tiny --resume continues" in done.err
     shutil.rmtree(project.text)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from tiny import OLDER, Tiny
 
+from tests import recorded
+
 pytestmark = pytest.mark.slow
 
 WRONG_COUNT = {"It prints eight.": "each(act.c.calm.n == 8)"}
@@ -19,8 +21,7 @@ RIGHT = {"It prints seven.": "each(act.c.calm.n == 7)"}
 
 
 def edit_context(folder: Path, **changes: Any) -> None:
-    path = folder / "context.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    recorded.rewrite(folder, lambda plain: plain.update(changes))
 
 
 def test_fewer_rounds_never_replace_the_text(tiny: Callable[..., Tiny]) -> None:
@@ -97,11 +98,11 @@ def test_unknown_format_is_refused_with_the_version_that_reads_it(
     project = tiny(rounds=1)
     assert project("run", "--label", "newer").code == 0
     (folder,) = project.finished()
-    edit_context(folder, format=2, fixturegen="9.1")
+    edit_context(folder, format=3, fixturegen="9.1")
     for command in (["check"], ["report"]):
         done = project(*command)
         assert done.code == 1, done.said
-        assert "format 2 is unknown to this version" in done.said
+        assert "format 3 is unknown to this version" in done.said
         assert "fixturegen 9.1 wrote it and can read it" in done.said
     assert project("run", "--label", "next").code == 0, "one foreign run hinders no new one"
 
@@ -140,7 +141,7 @@ def test_damaged_context_is_found(tiny: Callable[..., Tiny]) -> None:
     for content in ("{", "[]", '{"format": 1}', "\0"):
         (folder / "context.json").write_text(content)
         done = project("check")
-        assert done.code == 1 and "context.json" in done.said, done.said
+        assert done.code == 3 and "context.json" in done.said, done.said
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs a second CPU")

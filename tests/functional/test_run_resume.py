@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tiny import OLDER, Done, Tiny, ended_at_last, finish, wait_until
 
+from tests import recorded
+
 pytestmark = pytest.mark.slow
 
 
@@ -33,8 +35,7 @@ def project(tiny: Callable[..., Tiny]) -> Tiny:
 
 
 def edit_context(folder: Path, **changes: Any) -> None:
-    path = folder / "context.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    recorded.rewrite(folder, lambda plain: plain.update(changes))
 
 
 def assert_refused(project: Tiny, folder: Path, done: Done, what: str) -> None:

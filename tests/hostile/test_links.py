@@ -30,7 +30,7 @@ SOURCE = {
     "loop.c.j2": "int main(void) { return 0; }\n",
     "loop.rs.j2": "fn main() {}\n",
     "report.txt.j2": '{% include "_lib_piece.txt.j2" %}\n{% include "own.txt.j2" %}\n',
-    "own.txt.j2": "{{ run.title }}\n",
+    "own.txt.j2": '{% import "report_parts.j2" as parts %}\n{{ parts.head() }}\n',
 }
 RUN = f"fixtures/{NAME}/noon"
 SAFE = (

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 def text(folder: Path, dialect: str = "text", name: str = "text.j2") -> str:
     literal = None if dialect == "text" else repr
-    created = render.environment([folder], dialect, render.finalizer(literal))
+    created = render.environment([folder], dialect, render.finalizer(literal), keep=True)
     return render.render_text(created, name, {"params": {"name": "Ada"}}, name)
 
 
@@ -63,9 +63,9 @@ def test_what_was_damaged_is_compiled_again(home: Path, folder: Path, damage: by
 def test_a_folder_that_others_may_write_to_is_not_used(home: Path, folder: Path) -> None:
     text(folder)
     home.chmod(0o777)
-    assert compiled.cache() is None
+    assert compiled.cache(keep=True) is None
     home.chmod(0o700)
-    assert compiled.cache() is not None
+    assert compiled.cache(keep=True) is not None
 
 
 def test_without_a_folder_nothing_is_kept(
@@ -73,7 +73,7 @@ def test_without_a_folder_nothing_is_kept(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert compiled.cache() is None
+    assert compiled.cache(keep=True) is None
     assert text(folder) == "Ada says 2\n"
 
 

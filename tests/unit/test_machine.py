@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import machine
-from fixturegen.errors import CheckError
-from fixturegen.machine import Unknown
+from fixturegen import context, machine
+from fixturegen.errors import DataError
+from fixturegen.machine import Machine, Unknown
 from fixturegen.machine.tree import Tree
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
@@ -21,11 +21,11 @@ from trees import CPU, lay
 
 
 def told(root: Path) -> dict[str, str]:
-    return dict(machine.report_lines(machine.to_json(machine.describe(root))))
+    return dict(machine.report_lines(machine.describe(root)))
 
 
 def line(root: Path) -> str:
-    return machine.one_line(machine.to_json(machine.describe(root)))
+    return machine.one_line(machine.describe(root))
 
 
 def test_a_laptop_under_intel_pstate(tmp_path: Path) -> None:
@@ -268,30 +268,31 @@ def test_json_goes_there_and_back_and_is_plain(tmp_path: Path) -> None:
     for number, make in enumerate((trees.intel_pstate, trees.big_little, trees.small_guest)):
         found = machine.describe(make(tmp_path / str(number)))
         text = json.dumps(machine.to_json(found))
-        assert machine.from_json(json.loads(text)) == found
+        assert context.read(text.encode(), Machine, "x") == found
 
 
 def test_an_older_context_lacks_facts_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
     plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
     del plain["turbo"]
     plain["colour"] = "blue"
-    assert isinstance(machine.from_json(plain).turbo, Unknown)
+    assert isinstance(context.convert(plain, Machine, "x").turbo, Unknown)
     plain["online"] = "0-3"
-    with pytest.raises(CheckError, match="online"):
-        machine.from_json(plain)
+    with pytest.raises(DataError, match=r"^x: online: expected "):
+        context.convert(plain, Machine, "x")
 
 
 def test_the_text_is_plain_and_names_no_place(tmp_path: Path) -> None:
-    plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
-    texts = [machine.one_line(plain), *(f"{a} {b}" for a, b in machine.report_lines(plain))]
+    found = machine.describe(trees.intel_pstate(tmp_path))
+    texts = [machine.one_line(found), *(f"{a} {b}" for a, b in machine.report_lines(found))]
     assert all(text.isascii() and text.isprintable() for text in texts)
-    assert str(tmp_path) not in json.dumps(plain) + "".join(texts)
+    assert str(tmp_path) not in json.dumps(machine.to_json(found)) + "".join(texts)
 
 
 def test_a_context_from_a_stranger_cannot_paint_the_terminal(tmp_path: Path) -> None:
     plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
     plain["cpu_model"] = plain["os"] = "\x1b[31m red\n\u202e\ud800"
-    texts = [machine.one_line(plain), *(value for _, value in machine.report_lines(plain))]
+    found = context.convert(plain, Machine, "x")
+    texts = [machine.one_line(found), *(value for _, value in machine.report_lines(found))]
     assert all(text.isascii() and text.isprintable() for text in texts)
 
 
@@ -350,7 +351,7 @@ def test_garbage_in_every_file_is_survived(tmp_path: Path, garbage: bytes) -> No
     for path in sorted(p for p in root.rglob("*") if p.is_file()):
         path.write_bytes(garbage)
     found = machine.describe(root)
-    assert machine.from_json(machine.to_json(found)) == found
+    assert context.convert(machine.to_json(found), Machine, "x") == found
     assert all(b.isascii() and b.isprintable() for b in told(root).values())
     assert line(root).isprintable()
     machine.disturbances(root)
@@ -429,7 +430,7 @@ def test_huge_files_are_read_up_to_a_bound(tmp_path: Path) -> None:
 def test_this_machine() -> None:
     found = machine.describe()
     plain = machine.to_json(found)
-    assert machine.from_json(json.loads(json.dumps(plain))) == found
+    assert context.read(json.dumps(plain).encode(), Machine, "x") == found
     assert isinstance(found.online, tuple)
     assert set(found.online) >= os.sched_getaffinity(0)
     assert found.page_bytes == os.sysconf("SC_PAGE_SIZE")

@@ -122,18 +122,18 @@ def test_short_names() -> None:
 def test_flat_profile_and_biggest_stacks() -> None:
     samples = profile.read_script(RECORDED).samples
     assert profile.flat(samples, 2) == [
-        {"name": "think", "file": "book", "samples": 6},
-        {"name": "strategy", "file": "book", "samples": 3},
+        profile.Hot("think", "book", 6),
+        profile.Hot("strategy", "book", 3),
     ]
-    assert profile.flat([profile.Taken("a", 1, "c", ())], 2)[0]["name"] == profile.UNKNOWN
+    assert profile.flat([profile.Taken("a", 1, "c", ())], 2)[0].name == profile.UNKNOWN
     stacks = [["a", "b"], ["a"], ["a", "b"]]
-    assert profile.biggest(stacks, 1) == [{"samples": 2, "frames": ["a", "b"]}]
+    assert profile.biggest(stacks, 1) == [profile.Stack(2, ["a", "b"])]
 
 
 def test_excerpt_keeps_what_is_around_the_samples() -> None:
     found = profile.excerpt((PROGRAMS / "annotate.txt").read_text())
-    assert [x["share"] for x in found if x["share"]] == ["0.00", "33.33", "66.67", "0.00"]
-    texts = [line["text"] for line in found]
+    assert [x.share for x in found if x.share] == ["0.00", "33.33", "66.67", "0.00"]
+    texts = [line.text for line in found]
     assert "4643: add $0x8,%rax" in texts and "4647: imul %rcx,%rdx" in texts
     assert "signal = (signal ^ near[i]) * 0x9e3779b97f4a7c15;" in texts
 
@@ -141,6 +141,6 @@ def test_excerpt_keeps_what_is_around_the_samples() -> None:
 def test_excerpt_of_many_hot_lines_is_short_and_keeps_the_hottest() -> None:
     text = "".join(f"  {1 + i / 100:.2f} :   {4096 + i:x}:   nop\n" for i in range(90))
     found = profile.excerpt(text, length=10)
-    assert len([line for line in found if line["share"]]) <= 10
-    assert found[-1]["share"] == "1.89"
+    assert len([line for line in found if line.share]) <= 10
+    assert found[-1].share == "1.89"
     assert profile.excerpt("") == [] and profile.excerpt("nothing\n") == []

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from fixturegen import errors, record, report
 from fixturegen.check import Checked, check_fixture
 from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
 from fixturegen.summary import Summary
-from tests.recorded import TOML, context, fixture, lay, sample, samples, store
+from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store
 
 
 def view() -> View:
@@ -84,7 +83,9 @@ def test_the_text_says_what_the_reader_wants_first(tmp_path: Path) -> None:
     assert "run        noon, 2026-11-30, seed 1" in lines
     assert "claims     2 of 2 hold" in lines
     assert "repeat     fixturegen run a-loop" in lines
-    assert any(line.startswith("samples    12 fresh processes, sha256 ") for line in lines)
+    assert any(
+        line.startswith("samples    12 fresh processes; the run's sha256 ") for line in lines
+    )
     assert any(line.endswith("max  two groups") for line in lines)
     assert any(line.endswith("2 around 202, 2 around 403") for line in lines)
     assert text.endswith("no process failed.\n")
@@ -157,7 +158,7 @@ def test_changes_failures_and_disturbances_are_in_the_text(tmp_path: Path) -> No
     stored = store(
         project, fixture(), samples=[*samples()[:-3], bad],
         missing={"rust": "Rust left out: no cargo"},
-        lacking=["1 failed samples"], disturbances=["another run (pid 7)"], resumed=[5],
+        lacking=("1 failed samples",), disturbances=("another run (pid 7)",), resumed=(5,),
         skipped={"loop.c.natural": 2},
     )  # fmt: skip
     text = report.stored_text(project, fixture(), stored)
@@ -179,13 +180,15 @@ def test_a_changed_parameter_is_used_again_when_the_text_is(tmp_path: Path) -> N
 def test_the_text_names_the_run_that_it_is_of(tmp_path: Path) -> None:
     project = lay(tmp_path)
     store(project, fixture(), "noon")
-    store(project, fixture(), "night", started="2026-11-30T23:00:00Z")
-    store(project, fixture(), "partial", started="2026-12-01T01:00:00Z", lacking=["fewer rounds"])
+    store(project, fixture(), "night", number=2)
+    store(project, fixture(), "partial", number=3, lacking=("fewer rounds",))
     assert report.current_run(project, "a-loop") == "night"
-    report.text_path(project, "a-loop").write_text("A loop\n\nrun        noon, x\n")
+    head = "A loop\n\nfixture    a-loop\nrun        {}, 2026-11-30, seed 1\n"
+    report.text_path(project, "a-loop").write_text(head.format("noon"))
     assert report.current_run(project, "a-loop") == "noon"
-    report.text_path(project, "a-loop").write_text("A loop\n\nrun        gone, x\n")
-    assert report.current_run(project, "a-loop") == "night"
+    report.text_path(project, "a-loop").write_text(head.format("gone"))
+    with pytest.raises(errors.CheckError, match="is of run gone, which is not stored"):
+        report.current_run(project, "a-loop")
 
 
 def findings(project: object) -> list[tuple[str, str]]:
@@ -233,7 +236,7 @@ def test_an_unknown_version_is_refused_with_the_one_that_can_read_it(tmp_path: P
     project = lay(tmp_path)
     stored = store(project, fixture())
     path = stored.folder / "context.json"
-    path.write_text(json.dumps({**stored.context, "format": 99, "fixturegen": "7.0"}))
+    rewrite(path.parent, lambda plain: plain.update(format=99, fixturegen="7.0"))
     with pytest.raises(errors.CheckError, match="format 99") as caught:
         record.stored(project, "a-loop", "noon")
     assert "fixturegen 7.0" in caught.value.hint

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen import record, report, spec
+from fixturegen.context import ZEROS, Kept
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Sample, Usage
 from fixturegen.printed import Reader
@@ -39,8 +40,8 @@ def text_of(of: Fixture, outputs: dict[str, str]) -> str:
     ]  # fmt: skip
     summary = Summary(of, of.params).add_all(samples)
     assert summary.failures == []
-    values = {**context(of), "samples": {"count": len(samples), "sha256": "0" * 64}}
-    stored = record.Stored(Path("/nonexistent"), values)
+    values = context(of, samples=Kept(len(samples), ZEROS), digest=ZEROS)
+    stored = record.Stored(Path("/nonexistent"), values, "nonexistent")
     return report.render_report(Project(ROOT), of, stored, summary)
 
 

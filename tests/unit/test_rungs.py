@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from msgspec.structs import replace
 
 from fixturegen import errors, machine, spec, tune
+from fixturegen.context import Reading
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Case, Fixture
 from fixturegen.report.tuned import rungs as shown
@@ -275,7 +277,8 @@ def test_without_a_guardian_the_rungs_are_read(tmp_path: Path) -> None:
         "governor was changed during seek m0: powersave, then ondemand x1, powersave x3",
         "thp was changed during seek m0: madvise, then always",
     ]
-    found["seek"]["m0"][0]["turned"] = ["thp"]
+    (reading,) = found["seek"]["m0"]
+    found["seek"]["m0"] = (replace(reading, turned=("thp",)),)
     assert changed(found)[0] == ["thp was changed during seek m0: madvise, then always"]
 
 
@@ -286,9 +289,9 @@ def test_a_report_has_the_states_that_were_read_back() -> None:
     one = {"governor": "performance", "smt": "off", "turbo": "unknown: no\x1b cpufreq"}
     other = {**one, "governor": "powersave"}
     found = {"seek": {"m1": [
-        {"turned": ["governor", "smt"], "before": one, "after": one},
-        {"turned": ["governor", "smt"], "before": one, "after": other},
-    ], "m2": [{"turned": [], "before": one}]}}  # fmt: skip
+        Reading(("governor", "smt"), one, one),
+        Reading(("governor", "smt"), one, other),
+    ], "m2": [Reading((), one)]}}  # fmt: skip
     text = shown(found)["seek"]
     assert text["m1"]["states"]["governor"] == "performance, then powersave"
     assert text["m1"]["words"] == "governor performance, then powersave, smt off"

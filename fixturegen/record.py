@@ -25,7 +25,7 @@ CONTEXT = "context.json"
 SAMPLES = "samples.jsonl"
 PACKED = "samples.jsonl.gz"
 PIECE = 32 * 1024  # bytes of lines that are compressed at once: one by one they take twice as long
-LONGEST = 128 << 20  # bytes of a line: a sample holds what one process printed
+LONGEST = 128 << 20  # bytes of a line: a sample holds what one process printed, 16 MB by default
 REPORT = "report.txt"
 
 _encode = msgspec.json.Encoder().encode
@@ -354,6 +354,9 @@ class Stored(Struct, frozen=True):
                 while line := stream.readline(LONGEST):
                     digest.update(line)
                     count += 1
+                    if len(line) == LONGEST:
+                        what = f"line {count}: is longer than {LONGEST >> 20} MB"
+                        raise errors.DataError(f"{shown}: {what}", RESTORE)
                     yield _sample(line, f"{shown}: line {count}")
         except (OSError, EOFError, zlib.error) as error:
             raise errors.CheckError(f"{shown}: cannot be read: {error}", RESTORE) from error

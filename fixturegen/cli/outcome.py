@@ -40,7 +40,7 @@ def conclude(
     return 1 if failing(claims, strict=strict) else 0
 
 
-def write_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
+def place_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
     """Put raw data and text in their places, and return the text's.
 
     The text lies beside the raw data until it is the fixture's: so `--resume` finds a run that

@@ -295,7 +295,7 @@ def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, A
     with _kept(fixture, lambda: "all samples"):
         from fixturegen.cli import outcome  # takes a while, and may be interrupted as well
 
-        target = outcome.write_text(project, fixture, ended)
+        target = outcome.place_text(project, fixture, ended)
     return outcome.conclude(project, fixture, ended, target, strict=given["strict"])
 
 

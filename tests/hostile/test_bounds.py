@@ -99,7 +99,9 @@ def test_samples_of_gigabytes(tmp_path: Path, words: tuple[str, ...]) -> None:
     root = projects.stored(tmp_path / "p")
     projects.line_of_gigabytes(root)
     assert (root / SAMPLES).stat().st_size < 6_000_000
-    assert MEMORY in projects.refused(root, *words, names=f"{SAMPLES}: ")
+    found = projects.look(root, *words)
+    assert found.code == 3
+    assert f"{SAMPLES}: line 1: is longer than 128 MB" in found.out + found.err
 
 
 def test_details_of_gigabytes(tmp_path: Path) -> None:

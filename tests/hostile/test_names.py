@@ -126,7 +126,7 @@ def test_every_command_on_a_hostile_project(root: Path) -> None:
     spoil(root, RUN)
     for words in WORDS:
         clean(root, *words)
-    spoilt = clean(root, "list").out
+    spoilt = clean(root, "check").out
     assert "\\x1b[31m\\x1b]0;t\\x07\\x08" in spoilt
 
 

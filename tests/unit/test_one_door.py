@@ -40,6 +40,7 @@ ONCE = {
     ("cli/doctor.py", "exists"): "the picture that the user asked for by its name",
     ("cli/tune.py", "resolve"): "--sysfs",
     ("project.py", "resolve"): "our own package, and build/, which may be on another disk",
+    ("project.py", "is_dir"): "our own package",
     ("project.py", "glob"): "looks for a project's root, and opens nothing",
     ("project.py", "stat"): "the permissions of folders above",
     ("rendered.py", "stat"): "the time of our own modules",

@@ -315,6 +315,17 @@ def make_folder(path: Path) -> None:
         raise refused(error, "create", path) from error
 
 
+def insist_writable(folder: Path) -> None:
+    """Raise errors.FileError if no file could be made in `folder`; makes none.
+
+    The kernel is asked, and nothing tried: a trial that is killed would leave its file behind.
+    """
+    if os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        return
+    number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    raise refused(OSError(number, os.strerror(number)), "write to", folder)
+
+
 def append_to(path: Path) -> IO[bytes]:
     """Open `path` for appending, unbuffered: one write call a line; raises errors.FileError."""
     try:

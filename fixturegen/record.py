@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import os
 import re
-import secrets
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -105,7 +104,7 @@ def strays(project: Project, fixture: str) -> list[str]:
 def insist_writable(project: Project, fixture: str, run: str | None) -> None:
     """Raise errors.FileError if a run of the fixture could not be put in its place at its end.
 
-    Tries it in the folders that are there, and leaves nothing. run: its name, if it is known.
+    Makes nothing. run: its name, if it is known.
     """
     home = project.fixtures / fixture
     text = project.fixtures / f"{fixture}.txt"
@@ -116,9 +115,7 @@ def insist_writable(project: Project, fixture: str, run: str | None) -> None:
         raise _in_the_way(project, home / run, reason)
     for folder in (project.fixtures, home):  # the text goes to the first, the run to the second
         there = next(each for each in (folder, *folder.parents) if files.exists(each))
-        trial = there / f".{secrets.token_hex(8)}.tmp"
-        files.write(trial, b"")
-        files.remove(trial)
+        files.insist_writable(there)
 
 
 def _in_the_way(project: Project, path: Path, reason: str) -> errors.FileError:
@@ -394,7 +391,7 @@ def stored(project: Project, fixture: str, run: str) -> Stored:
     Raises errors.DataError and errors.CheckError as `read_context` does.
     """
     folder = run_folder(project, fixture, run)
-    if folder not in _runs(folder.parent):
+    if not re.fullmatch(context.NAME, run) or _no_run(folder):
         known = finished_runs(project, fixture)
         hint = f"stored: {', '.join(known)}" if known else f"fixturegen run {fixture} makes one"
         raise errors.UsageError(f"{fixture} has no run {run!r}", hint)

@@ -213,11 +213,11 @@ def test_what_is_in_the_way_of_a_run_is_said_before_anything_runs(
     assert after == {*before}
 
 
-def test_the_trial_before_a_run_leaves_nothing(tiny: Callable[..., Tiny]) -> None:
+def test_the_look_before_a_run_leaves_nothing(tiny: Callable[..., Tiny]) -> None:
     project = tiny()
     record.insist_writable(Project(project.root), "tiny", "now")
     assert not (project.root / "fixtures").exists()
-    assert [path.name for path in project.root.iterdir() if path.suffix == ".tmp"] == []
+    assert not any(path.name.startswith(".") for path in project.root.iterdir())
 
 
 def test_folder_of_fixtures_without_permission_is_said(tiny: Callable[..., Tiny]) -> None:

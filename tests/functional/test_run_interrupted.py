@@ -100,7 +100,7 @@ def test_killed_before_each_change_of_its_files_a_run_can_be_resumed(
     for when in range(1, 30):
         label = f"at-{when}"
         project.plant_older()
-        if kill_at(project, "rename", when, label) != -signal.SIGKILL:
+        if kill_at(project, "rename,renameat,renameat2", when, label) != -signal.SIGKILL:
             break
         assert f"run        {label}," in project.text.read_text() or not changed(project), label
         done = project("run", "--resume")

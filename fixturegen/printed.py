@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fixturegen import units
+from fixturegen import units, visible
 
 Columns = dict[str, dict[str, list[int | str]]]
 
@@ -48,7 +48,7 @@ class Reader:
                     patterns.insert(0, patterns.pop(place))
                 break
             else:
-                shown = units.escape(line, 160)
+                shown = visible.escape(line, 160)
                 raise UnreadableError(f"line {number} of its output fits no pattern: {shown}")
         return {name: values for name, values in columns.items() if any(values.values())}
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fixturegen import errors, expression, record, units
+from fixturegen import errors, expression, record, visible
 from fixturegen.context import RESTORE
 from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
 from fixturegen.spec.checks import check_param
@@ -197,7 +197,7 @@ def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
         declared = type(fixture.params.get(key, value))
         if type(value) is not declared and {type(value), declared} != {int, float}:
             wanted = f"expected {declared.__name__}, got {type(value).__name__}"
-            raise errors.DataError(f"{shown}: params.{units.escape(key, 80)}: {wanted}", RESTORE)
+            raise errors.DataError(f"{shown}: params.{visible.escape(key, 80)}: {wanted}", RESTORE)
         try:
             check_param(key, value, shown)
         except errors.SpecError as error:

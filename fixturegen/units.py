@@ -13,8 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from fixturegen.visible import HIDDEN as HIDDEN
-from fixturegen.visible import escape as escape
+from fixturegen.visible import escape
 
 Number: TypeAlias = int | float | str | Decimal | Fraction | None
 

@@ -15,7 +15,7 @@ from fixturegen import bounds
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.errors import CheckError
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 if TYPE_CHECKING:
     from fixturegen.elf import Binding, ElfFacts

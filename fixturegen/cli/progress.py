@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from fixturegen import units
+from fixturegen import units, visible
 from fixturegen.cli.terminal import say
 from fixturegen.model import Sample
 from fixturegen.runner.schedule import Step
@@ -138,6 +138,6 @@ class Progress:
         """Say one line; a reader who has gone, or a full disk behind stderr, ends no run."""
         with contextlib.suppress(OSError):
             if self._bar is not None:
-                self._bar.console.print(units.escape(text), markup=False, highlight=False)
+                self._bar.console.print(visible.escape(text), markup=False, highlight=False)
             else:
                 say(text, err=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fixturegen.errors import CheckError
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 # What one file may cost. libLLVM.so of 200 MB needs 14 MB of reading; a header that asks for more
 # than this is damaged or hostile.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 
 def binding(

@@ -23,7 +23,8 @@ from fixturegen.expression.nodes import (
     Truth,
     Unary,
 )
-from fixturegen.units import escape, to_exact
+from fixturegen.units import to_exact
+from fixturegen.visible import escape
 
 Binary: TypeAlias = Callable[[Any, Any], Any]
 

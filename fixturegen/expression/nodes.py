@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from fixturegen.errors import SpecError
 from fixturegen.expression.functions import FUNCTIONS, Type
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 PARAMS = "params."
 MAX_SHOWN = 100  # characters of an expression that an error shows

@@ -31,7 +31,7 @@ from fixturegen.expression.nodes import (
     type_of,
     walk,
 )
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 50

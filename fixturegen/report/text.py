@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fixturegen import files, machine, mistakes, record, render, units
+from fixturegen import errors, files, machine, mistakes, record, render, visible
 from fixturegen.context import Context
 from fixturegen.model import Fixture
 from fixturegen.project import Project
@@ -57,7 +59,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
     """Return the plain values that every report shows of its run."""
     context = stored.context
     lines = [
-        (name, units.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
+        (name, visible.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
     ]
     return {
         "title": fixture.title,
@@ -80,12 +82,12 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
         ],
         "samples": stored.kept.count,
         "digest": stored.digest(),
-        "command": " ".join(["fixturegen run", fixture.name, *shown(context.options)]),
-        "machine": units.escape(machine.one_line(context.machine), LINE),
+        "command": " ".join(["fixturegen run", fixture.name, *_typed(context.options)]),
+        "machine": visible.escape(machine.one_line(context.machine), LINE),
         "facts": {name.lower().replace(" ", "_"): value for name, value in lines},
         "machine_lines": [list(pair) for pair in lines],
         "cpus": _cpus(context),
-        "cpu_reason": units.escape(context.cpu_reason, 300),
+        "cpu_reason": visible.escape(context.cpu_reason, 300),
         "toolchain": _toolchain(context),
         "launcher": shown(msgspec.to_builtins(context.launcher)),
         "claims": [_claim(result, summary, context) for result in summary.claims()],
@@ -96,14 +98,25 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
         "storage": shown(context.storage),
         "failures": [
             {
-                "case": units.escape(case, 300),
+                "case": visible.escape(case, 300),
                 "round": number,
                 "status": status,
-                "detail": units.escape(detail, 300),
+                "detail": visible.escape(detail, 300),
             }
             for case, number, status, detail in summary.failures
         ],
     }
+
+
+def _typed(options: Sequence[str]) -> list[str]:
+    """Return the options that repeat a run as a shell reads them, each word as one word.
+
+    They come out of a file: without this a `;` in one would begin another command.
+    """
+    try:
+        return [shlex.join(shlex.split(visible.escape(option))) for option in options]
+    except ValueError as error:
+        raise errors.DataError(f"context.json: options: {error}") from error
 
 
 def _cpus(context: Context) -> str:
@@ -116,7 +129,7 @@ def _cpus(context: Context) -> str:
 
 def _toolchain(context: Context) -> list[dict[str, Any]]:
     return [
-        {"language": label(name), "lines": [units.escape(line, 200) for line in lines]}
+        {"language": label(name), "lines": [visible.escape(line, 200) for line in lines]}
         for name, lines in context.toolchain.items()
         if lines
     ]
@@ -130,7 +143,7 @@ def _claim(result: ClaimResult, summary: Summary, context: Context) -> dict[str,
         "kind": result.kind,
         "state": result.verdict.state,
         "words": words[result.verdict.state],
-        "reason": units.escape(_reason(result, context), 300),
+        "reason": visible.escape(_reason(result, context), 300),
         "used": [
             {"path": path, "median": middle, "n": count, "unit": summary.unit(path)}
             for path, middle, count in result.verdict.used
@@ -172,7 +185,7 @@ def _notes(context: Context, summary: Summary) -> list[str]:
         f"{count} samples of {path}, which the fixture no longer has, are left out"
         for path, count in summary.foreign.items()
     ]
-    return [units.escape(note, 300) for note in notes]
+    return [visible.escape(note, 300) for note in notes]
 
 
 def stored_text(

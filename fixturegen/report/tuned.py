@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fixturegen import units
+from fixturegen import visible
 from fixturegen.context import Reading
 from fixturegen.tune import KNOBS
 
@@ -37,11 +37,11 @@ def _rung(readings: Sequence[Reading]) -> dict[str, Any]:
         states[knob] = ", then ".join(_state(words) for words in distinct)
         for words in distinct:
             if words.startswith(UNKNOWN):
-                reasons[knob] = units.escape(words.removeprefix(UNKNOWN), 160)
+                reasons[knob] = visible.escape(words.removeprefix(UNKNOWN), 160)
     turned = list(readings[-1].turned)
     words = ", ".join(f"{knob} {states.get(knob, UNREAD)}" for knob in turned)
     return {"turned": turned, "states": states, "reasons": reasons, "words": words}
 
 
 def _state(words: str) -> str:
-    return "unknown" if words.startswith(UNKNOWN) else units.escape(words, 80)
+    return "unknown" if words.startswith(UNKNOWN) else visible.escape(words, 80)

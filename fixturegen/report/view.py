@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fixturegen import stats, units
+from fixturegen import stats, units, visible
 from fixturegen.context import Context
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import path_part
@@ -115,11 +115,11 @@ def _start(place: int) -> int:
 def shown(value: Any) -> Any:
     """Return plain values whose texts are short and show control and bidi characters escaped."""
     if isinstance(value, str):
-        return units.escape(value, 300)
+        return visible.escape(value, 300)
     if isinstance(value, list | tuple):
         return [shown(each) for each in value]
     if isinstance(value, dict):
-        return {units.escape(str(key), 300): shown(each) for key, each in value.items()}
+        return {visible.escape(str(key), 300): shown(each) for key, each in value.items()}
     return value
 
 
@@ -194,7 +194,7 @@ class View:
                 "round": number,
                 "position": found.positions[i],
                 "mode": found.case.mode,
-                "after": units.escape(found.after[i], 300),
+                "after": visible.escape(found.after[i], 300),
                 **{name: column[i] for name, column in found.values.items()},
             }
             for i, number in enumerate(found.rounds)
@@ -234,7 +234,7 @@ class View:
 
     def unmeasured(self, case: str) -> str:
         """Return why a case was not measured, with the command that would; "" if it was."""
-        return units.escape(self._unmeasured.get(case, ""), 300)
+        return visible.escape(self._unmeasured.get(case, ""), 300)
 
     def binary(self, program: str, language: str, build: str = "") -> dict[str, Any] | None:
         """Return a binary's facts (sha256, shown, elf, bindings), or None if it was not built."""

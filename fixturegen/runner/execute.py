@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fixturegen import errors, files, launcher, units
+from fixturegen import errors, files, launcher, visible
 from fixturegen.launcher import Outcome, Start
 from fixturegen.model import Case, Fixture, Program, Sample, Usage, path_part
 from fixturegen.printed import Columns, Reader, UnreadableError
@@ -251,5 +251,5 @@ def _tail(outcome: Outcome) -> str:
         text = data[-2000:].decode("utf-8", errors="backslashreplace").strip()
         if text:
             last = " / ".join(text.splitlines()[-3:])
-            return f"{label}: {units.escape(last, 300)}"
+            return f"{label}: {visible.escape(last, 300)}"
     return ""

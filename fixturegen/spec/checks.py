@@ -12,7 +12,7 @@ from fixturegen import errors
 from fixturegen.model import Value, path_part
 from fixturegen.spec.conditions import TAKEN
 from fixturegen.spec.near import nearest
-from fixturegen.units import HIDDEN
+from fixturegen.visible import HIDDEN
 
 LONGEST = 1000  # characters of a parameter: C compilers promise 4095 bytes of a string
 

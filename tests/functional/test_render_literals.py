@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from fixturegen.units import HIDDEN
+from fixturegen.visible import HIDDEN
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen.units import HIDDEN
+from fixturegen.visible import HIDDEN
 from tests.functional import laid
 from tests.hostile.names import (
     ANGRY,

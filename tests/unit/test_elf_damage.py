@@ -15,7 +15,7 @@ from test_elf_forge import GLOB_DAT, JUMP_SLOT, RELATIVE, Forge
 
 from fixturegen import elf
 from fixturegen.errors import CheckError
-from fixturegen.units import escape
+from fixturegen.visible import escape
 
 GOOD = Forge(
     slots=(("random", JUMP_SLOT, 0), ("printf", JUMP_SLOT, 0)),
@@ -197,7 +197,7 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20))
 from fixturegen import elf
 from fixturegen.errors import CheckError
-from fixturegen.units import escape
+from fixturegen.visible import escape
 for name in sys.argv[1:]:
     before = time.process_time()
     try:

@@ -171,6 +171,14 @@ def test_changes_failures_and_disturbances_are_in_the_text(tmp_path: Path) -> No
     assert "\x1b" not in text
 
 
+def test_the_line_that_repeats_a_run_is_one_command_whatever_the_file_says(tmp_path: Path) -> None:
+    project = lay(tmp_path)
+    options = ("--set 'word=a b'", "--label x; touch gone", "--set $(touch gone)=1")
+    text = report.stored_text(project, fixture(), store(project, fixture(), options=options))
+    wanted = "--set 'word=a b' --label 'x;' touch gone --set '$(touch' 'gone)=1'"
+    assert f"fixturegen run a-loop {wanted}\n" in text
+
+
 def test_a_changed_parameter_is_used_again_when_the_text_is(tmp_path: Path) -> None:
     project = lay(tmp_path)
     stored = store(project, fixture(), params={"skip": 3})

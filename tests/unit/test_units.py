@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixturegen import units
+from fixturegen import units, visible
 
 
 @pytest.mark.parametrize(
@@ -223,37 +223,37 @@ def test_exact_values() -> None:
 
 
 def test_what_does_not_show_is_escaped() -> None:
-    assert units.escape("plain text, \\ and é, Ж, 表") == "plain text, \\ and é, Ж, 表"
-    assert units.escape("a\nb\tc\x1b[31m\x7f\x85") == "a\\nb\\x09c\\x1b[31m\\x7f\\x85"
-    assert units.escape("\u202eabc\u2066\u200b\ufeff") == "\\u202eabc\\u2066\\u200b\\ufeff"
-    assert units.escape("\ud800 \U000e0041") == "\\ud800 \\U000e0041"
-    assert units.escape("\xa0\u2028\u3000") == "\\xa0\\u2028\\u3000"
+    assert visible.escape("plain text, \\ and é, Ж, 表") == "plain text, \\ and é, Ж, 表"
+    assert visible.escape("a\nb\tc\x1b[31m\x7f\x85") == "a\\nb\\x09c\\x1b[31m\\x7f\\x85"
+    assert visible.escape("\u202eabc\u2066\u200b\ufeff") == "\\u202eabc\\u2066\\u200b\\ufeff"
+    assert visible.escape("\ud800 \U000e0041") == "\\ud800 \\U000e0041"
+    assert visible.escape("\xa0\u2028\u3000") == "\\xa0\\u2028\\u3000"
 
 
 def test_every_control_format_surrogate_and_blank_is_escaped() -> None:
     hidden = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"}
     codes = map(chr, range(sys.maxunicode + 1))
     text = "".join(c for c in codes if c != " " and unicodedata.category(c) in hidden)
-    assert units.HIDDEN.sub("", text) == ""
+    assert visible.HIDDEN.sub("", text) == ""
 
 
 def test_every_printable_ascii_character_stays() -> None:
     text = "".join(map(chr, range(0x20, 0x7F)))
-    assert units.escape(text) == text
+    assert visible.escape(text) == text
 
 
 def test_a_limit_cuts_between_escapes() -> None:
-    assert units.escape("abcdef", 6) == "abcdef"
-    assert units.escape("abcdefg", 6) == "abc..."
-    assert units.escape("a\x1b\x1b", 8) == "a\\x1b..."
-    assert units.escape("a\x1b\x1b", 9) == "a\\x1b\\x1b"
-    assert units.escape("abc", 2) == ".."
-    assert units.escape("abc", 0) == ""
+    assert visible.escape("abcdef", 6) == "abcdef"
+    assert visible.escape("abcdefg", 6) == "abc..."
+    assert visible.escape("a\x1b\x1b", 8) == "a\\x1b..."
+    assert visible.escape("a\x1b\x1b", 9) == "a\\x1b\\x1b"
+    assert visible.escape("abc", 2) == ".."
+    assert visible.escape("abc", 0) == ""
 
 
 @given(st.text(), st.integers(0, 30))
 def test_an_escaped_text_is_clean_and_bounded(text: str, limit: int) -> None:
-    assert not units.HIDDEN.search(units.escape(text))
-    cut = units.escape(text, limit)
+    assert not visible.HIDDEN.search(visible.escape(text))
+    cut = visible.escape(text, limit)
     assert len(cut) <= limit
-    assert cut == units.escape(text) or cut.endswith("..."[:limit])
+    assert cut == visible.escape(text) or cut.endswith("..."[:limit])

@@ -32,6 +32,9 @@ PASSED_ON = (
 )
 
 
+NOWHERE = "/dev/null"  # a PATH without a tool in it; an empty one would be the current folder
+
+
 class Finished(Struct, frozen=True):
     """How a helper ended: `code` is its exit code, negative for a signal, 127 if not started."""
 
@@ -43,8 +46,7 @@ class Finished(Struct, frozen=True):
 def search_path() -> str:
     """Return the absolute folders of the user's PATH: `.` and an empty one are the project's."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    # An empty PATH would mean the current folder again.
-    return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or os.defpath
+    return os.pathsep.join(entry for entry in entries if entry.startswith("/")) or NOWHERE
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -140,7 +140,7 @@ def test_a_plan_of_millions_of_processes_is_counted(tmp_path: Path) -> None:
 def test_lines_that_are_hard_to_compare(tmp_path: Path) -> None:
     chance = random.Random(1)
     old, new = (
-        "".join(f"{n}\n" for n in chance.sample([*range(110)] * 180, 110 * 180)) for _ in "ab"
+        "".join(f"{n}\n" for n in chance.sample([*range(110)] * 500, 110 * 500)) for _ in "ab"
     )
     root = projects.tiny(tmp_path / "p", new)
     projects.put(root, {"c/tiny/count.c": old})

@@ -231,6 +231,15 @@ def read_context(project: Project, folder: Path) -> Context:
     return found
 
 
+def under_way(folder: Path) -> int | None:
+    """Return how many samples of a run under way are in its file; None if there is no such file.
+
+    What an interruption came between: a sample that is written and not counted yet is there.
+    """
+    path = folder / SAMPLES
+    return files.read_bytes(path).count(b"\n") if files.exists(path) else None
+
+
 def take_up(folder: Path) -> list[bytes]:
     """Return the whole lines of a run under way, and leave only those in its file.
 

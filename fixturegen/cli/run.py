@@ -275,8 +275,14 @@ def _measure(
         current.begin(started)
     total = current.done + len(current.steps)
     left = TimeLeft(current.steps, ending.walls(project, fixture.name))
+
+    def kept() -> str:
+        there = record.under_way(current.folder)
+        count = current.done if there is None else there
+        return f"{count} of {total} samples" * files.exists(current.folder)
+
     with (
-        _kept(fixture, lambda: f"{current.done} of {total} samples" * files.exists(current.folder)),
+        _kept(fixture, kept),
         Progress(fixture.name, total, current.done, left) as progress,
     ):
         ended = current.measure(progress.update, report.prepare(project, fixture))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fixturegen import errors, files, record, render, report
-from fixturegen.context import RESTORE
+from fixturegen.context import FORMAT, RESTORE
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, path_part
 from fixturegen.project import Project
@@ -104,6 +104,18 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
             checked.add(_damaged(fixture.name, "data", error))
 
 
+def check_orphans(project: Project, checked: Checked) -> None:
+    """Find texts and runs in fixtures/ that no fixture is the owner of: nobody compares them."""
+    known = {*project.own, *project.builtin}
+    for name in files.names(project.fixtures):
+        owner = name.removesuffix(".txt")
+        text = owner != name
+        runs = not text and files.kind(project.fixtures / name) == "folder"
+        if (text or runs) and owner not in known:
+            what = f"{project.shown(project.fixtures / name)}: there is no fixture {owner!r}"
+            checked.add(Finding(owner, "report", what, "remove it, or give it its fixture back"))
+
+
 def _check_text(project: Project, fixture: Fixture, checked: Checked) -> str | None:
     """Return the run that the text is of; a text that names none is a finding."""
     try:
@@ -146,6 +158,11 @@ def _check_run(
     summary = summarise(fixture, stored)
     beside = stored.folder / record.REPORT
     text = report.text_path(project, fixture.name)
+    if not current and stored.context.format < FORMAT:
+        checked.notes.append(
+            f"run {run} of {fixture.name} is of an older format and of no text: "
+            "that its context.json is as it was cannot be told"
+        )
     if not current and not files.exists(beside):
         return
     expected = report.render_report(project, fixture, stored, summary).encode()

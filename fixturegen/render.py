@@ -30,6 +30,18 @@ class Raw(str):
     __slots__ = ()
 
 
+class _Brief(reprlib.Repr):
+    """The beginning of a value's text; of what has none but an address, what it is."""
+
+    def repr_instance(self, x: object, level: int) -> str:
+        """Return the text of anything that is neither a number, a text nor a container."""
+        shown = super().repr_instance(x, level)
+        return f"<{type(x).__name__}>" if re.search("[0-9a-f]{6}>$", shown) else shown
+
+
+_BRIEF = _Brief()
+
+
 def raw(text: object) -> Raw:
     """Return text for a comment; raises ValueError if it could end that comment or its line."""
     value = str(text)
@@ -144,7 +156,7 @@ def finalizer(literal: Callable[[Value], str] | None) -> Callable[[Any], str]:
             return str(value)
         if callable(value):
             str(value)  # an unknown name and a function say here what they are
-        kind, shown = type(value).__name__, reprlib.repr(value)
+        kind, shown = type(value).__name__, _BRIEF.repr(value)
         raise ValueError(f"a template cannot place a {kind} in the text: {shown}")
 
     return finalize

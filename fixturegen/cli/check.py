@@ -35,6 +35,8 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     checked = check.Checked()
     for name in project.choose(names):
         check.check_named(project, name, checked)
+    if not names:
+        check.check_orphans(project, checked)
     findings = checked.findings or []
     code = checked.code
     if as_json:

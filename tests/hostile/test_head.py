@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +146,33 @@ def test_one_text_that_is_wrong_hinders_no_other(tmp_path: Path) -> None:
     done = laid.call(tmp_path, "report")
     assert done.code == 1 and "does not say in its head" in done.err
     assert "fixtures/b-loop.txt  (run dusk)" in done.out
+
+
+def test_a_text_or_runs_of_no_fixture_are_findings(tmp_path: Path) -> None:
+    """Renamed or invented: nobody would compare the numbers in it."""
+    root = whole.lay(tmp_path).root
+    text = (root / "fixtures" / f"{NAME}.txt").read_text()
+    (root / "fixtures/ghost.txt").write_text(text)
+    shutil.copytree(root / "fixtures" / NAME, root / "fixtures/other")
+    (root / "fixtures/README.md").write_text("notes are nobody's text\n")
+    done = laid.call(root, "check")
+    assert done.code == 1
+    assert "fixtures/ghost.txt: there is no fixture 'ghost'" in done.out
+    assert "fixtures/other: there is no fixture 'other'" in done.out
+    assert "README" not in done.out
+
+
+def test_check_says_what_an_older_run_without_a_text_cannot_prove(tmp_path: Path) -> None:
+    name = "page-cache"  # of format 1
+    root = Path(__file__).parents[2]
+    laid.put(tmp_path, {f"fixtures/{name}.txt": (root / f"fixtures/{name}.txt").read_bytes()})
+    for path in (root / "fixtures" / name / "reference").iterdir():
+        content = path.read_bytes()
+        laid.put(tmp_path, {f"fixtures/{name}/reference/{path.name}": content})
+        other = content.replace(b'"run": "reference"', b'"run": "other"')
+        laid.put(tmp_path, {f"fixtures/{name}/other/{path.name}": other})
+    assert laid.call(tmp_path, "render", name).code == 0
+    done = laid.call(tmp_path, "check", name)
+    assert done.code == 0, done.said
+    assert f"note    run other of {name} is of an older format and of no text" in done.out
+    assert "run reference of" not in done.out

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import errors, record, report
+from fixturegen import errors, record, render, report
 from fixturegen.check import Checked, check_fixture
 from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
 from fixturegen.summary import Summary
@@ -303,3 +303,8 @@ def test_a_block_that_replaces_another_has_no_address_either(tmp_path: Path) -> 
     (folder / "report.txt.j2").write_text(inner.replace("SUPER", "{{ super|string }}"))
     with pytest.raises(errors.SpecError, match="super is a function"):
         report.stored_text(project, fixture(), stored)
+
+
+def test_an_error_about_a_list_has_no_address(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot place a list in the text: \[<object>\]"):
+        render.finalizer(None)([object()])

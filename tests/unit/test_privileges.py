@@ -10,6 +10,7 @@ import click
 import pytest
 
 from fixturegen import errors, privileges
+from fixturegen.cli import permission
 from fixturegen.cli.main import COMMANDS, cli
 
 USER = 4242  # a user whom the system does not know
@@ -157,3 +158,13 @@ def test_the_line_to_type_imports_nothing_of_the_folder_where_it_is_typed(
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py")])
     line = privileges.sudo_line("tune", "restore")
     assert line == f"sudo {sys.executable} -P -m fixturegen tune restore"
+
+
+def test_root_is_refused_to_whoever_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: USER)
+    with (
+        pytest.raises(errors.UsageError, match="--as-root: this is not root") as caught,
+        permission.standby((), Path("/"), None, as_root=True),
+    ):
+        pass
+    assert "sudo" in caught.value.hint and "--as-root" in caught.value.hint

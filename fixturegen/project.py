@@ -69,11 +69,6 @@ class Project(Struct, frozen=True, dict=True):
         """The texts and, below a folder each, the raw data behind them."""
         return self.root / "fixtures"
 
-    @property
-    def texts(self) -> str:
-        """Where texts go, for messages: relative to the project."""
-        return "fixtures"
-
     @cached_property
     def own(self) -> dict[str, Path]:
         """The project's own fixtures: name to folder, sorted by name."""

@@ -96,6 +96,8 @@ def _made(
         beside = record.run_folder(project, name, each) / record.REPORT
         if each == run or files.is_file(beside):
             stored = record.stored(project, name, each)
+            if not keep and (strays := stored.strays()):  # as `check` has it; nothing is written
+                raise errors.CheckError(f"{strays[0]} is not of the run", "remove it")
             text = report.stored_text(project, fixture, stored, keep=keep)
             bounds.spend(f"{name}'s text", len(text))
             made.append(Made(name, target, text, run) if each == run else Made(name, beside, text))

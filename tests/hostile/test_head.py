@@ -176,3 +176,11 @@ def test_check_says_what_an_older_run_without_a_text_cannot_prove(tmp_path: Path
     assert done.code == 0, done.said
     assert f"note    run other of {name} is of an older format and of no text" in done.out
     assert "run reference of" not in done.out
+
+
+def test_report_check_sees_an_added_file_of_a_run_too(tmp_path: Path) -> None:
+    root = whole.lay(tmp_path).root
+    assert laid.call(root, "report", "--check").code == 0
+    laid.put(root, {f"fixtures/{NAME}/noon/extra.svg": "x"})
+    done = laid.call(root, "report", "--check")
+    assert done.code == 1 and "extra.svg is not of the run" in done.err, done.said

@@ -29,7 +29,7 @@ class Rendered(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """How one binary is made: commands run in the fixture's source folder, in order.
 
-    shown: the same command as it is typed in that folder; executable: where the binary is afterwards,
+    shown: the same command as it is typed in that folder; executable: where the binary is then,
     relative to `out`; None if the last command's JSON messages tell.
     """
 

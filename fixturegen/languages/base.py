@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
@@ -27,7 +29,7 @@ class Rendered(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """How one binary is made: commands run in the fixture's source folder, in order.
 
-    shown: the same command as a reader types it; executable: where the binary is afterwards,
+    shown: the same command as it is typed in that folder; executable: where the binary is then,
     relative to `out`; None if the last command's JSON messages tell.
     """
 
@@ -67,7 +69,7 @@ class Language(Protocol):
         """Return every file of the language's source folder."""
 
     def shown(self, program: Program, build: Build) -> str:
-        """Return the exact line that makes this build by hand, in the source folder."""
+        """Return the line that makes this build, in the source folder: recorded, and in texts."""
 
     def plan(
         self,
@@ -86,14 +88,47 @@ class Language(Protocol):
         """Return the commands whose output names the toolchain."""
 
 
-def program_sources(language: Language, programs: Iterable[Program], suffix: str) -> list[Rendered]:
-    """Return the source of each program, which sees the exact line of each of its builds."""
+def program_sources(
+    language: Language,
+    programs: Iterable[Program],
+    suffix: str,
+    by_hand: Callable[[Program, Build], str] | None = None,
+) -> list[Rendered]:
+    """Return the source of each program, which sees the line of each of its builds.
+
+    by_hand: makes the line for readers, where it is not the one that is recorded.
+    """
+    line = by_hand or language.shown
     return [
         Rendered(
             f"{p.name}.{suffix}",
             f"{p.name}.{suffix}.j2",
             "source",
-            {"build_lines": [language.shown(p, b) for b in p.builds if language.name in b.flags]},
+            {"build_lines": [line(p, b) for b in p.builds if language.name in b.flags]},
         )
         for p in programs
     ]
+
+
+_LIBRARY = re.compile(r"[^-]|-l|-Wl,.*(,-l|\.a$)")  # a word whose place among the others counts
+
+
+def same_flags(recorded: str, declared: str) -> bool:
+    """Say whether two lines of a compiler have the same flags in the same order.
+
+    Old runs have the linker's flags before `-o OUTPUT SOURCE`, not after. That is the same binary
+    unless a library is among the flags: the linker takes from one what the words before it need.
+    """
+    return recorded == declared or _without_places(recorded) == _without_places(declared)
+
+
+def _without_places(line: str) -> list[str]:
+    try:
+        words = shlex.split(line)
+        at = words.index("-o")
+    except ValueError:  # not a line of this kind, or none at all
+        return [line]
+    flags = [*words[:at], *words[at + 3 :]]
+    if any(_LIBRARY.match(word) for word in flags[1:]):
+        return [line]
+    return [*words[at : at + 3], *flags]

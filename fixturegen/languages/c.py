@@ -11,7 +11,8 @@ from fixturegen import errors
 from fixturegen.languages.base import Plan, Rendered, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
 
-_FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+_FLAGS = ("-std=c11", "-O3", "-Wall", "-Wextra", "-Wpedantic")
+_OURS = ("-Werror",)  # not a reader's: a compiler that is newer than a program knows more warnings
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "?": "\\?"}  # "\?": no trigraph can form
 
 
@@ -60,7 +61,7 @@ class _C:
         programs = [p for p in fixture.programs if self.name in p.languages]
         if not programs:
             return []
-        sources = program_sources(self, programs, "c")
+        sources = program_sources(self, programs, "c", self._by_hand)
         shared = [Rendered(f"{s}.h", f"{s}.h.j2", "source") for s in fixture.shared]
         values = {"programs": [{"name": p.name, "builds": self._rules(p)} for p in programs]}
         return [*sources, *shared, Rendered("Makefile", "Makefile.j2", "text", values)]
@@ -72,9 +73,11 @@ class _C:
         return [
             {
                 "output": self._output(program, b),
-                "flags": shlex.join(self._flags(b)).replace("$", "$$"),
+                "flags": shlex.join(before).replace("$", "$$"),
+                "ldflags": shlex.join(after).replace("$", "$$"),
             }
             for b in builds
+            for before, after in [self._flags(b)]
         ]
 
     def _default(self, program: Program) -> Build:
@@ -82,19 +85,35 @@ class _C:
         builds = [b for b in program.builds if self.name in b.flags]
         return next((b for b in builds if b.name == "default"), builds[0])
 
-    def _flags(self, build: Build) -> list[str]:
+    def _flags(self, build: Build, ours: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+        """Return what stands before the source and what stands after it.
+
+        The linker takes from a library only what something before it needs.
+        """
         flags = build.flags[self.name]
-        return [*_FLAGS, *flags.cflags, *flags.ldflags]
+        return [*_FLAGS, *ours, *flags.cflags], list(flags.ldflags)
 
     def _output(self, program: Program, build: Build) -> str:
         suffix = "" if build == self._default(program) else f"-{build.name}"
         return f"out/{program.name}{suffix}"
 
-    def _command(self, compiler: list[str], program: Program, build: Build, to: str) -> list[str]:
-        return [*compiler, *self._flags(build), "-o", to, f"{program.name}.c"]
+    def _command(
+        self,
+        compiler: list[str],
+        program: Program,
+        build: Build,
+        to: str,
+        ours: tuple[str, ...] = _OURS,
+    ) -> list[str]:
+        before, after = self._flags(build, ours)
+        return [*compiler, *before, "-o", to, f"{program.name}.c", *after]
 
     def shown(self, program: Program, build: Build) -> str:
         return shlex.join(self._command(["gcc"], program, build, self._output(program, build)))
+
+    def _by_hand(self, program: Program, build: Build) -> str:
+        to = self._output(program, build)
+        return shlex.join(self._command(["gcc"], program, build, to, ours=()))
 
     def plan(
         self,

@@ -41,6 +41,7 @@ class Flags(Struct, frozen=True):
     cflags: tuple[str, ...] = ()
     ldflags: tuple[str, ...] = ()
     rustflags: tuple[str, ...] = ()
+    compiler: str = ""
 
 
 class Build(Struct, frozen=True):
@@ -48,6 +49,15 @@ class Build(Struct, frozen=True):
 
     name: str
     flags: dict[str, Flags]
+
+    def flags_of(self, language: str, key: str) -> tuple[str, ...]:
+        """Return what the build adds under one of a language's flag keys."""
+        found: tuple[str, ...] = getattr(self.flags[language], key)
+        return found
+
+    def compiler(self, language: str) -> str:
+        """Return the compiler that the build names; empty for the default one."""
+        return self.flags[language].compiler
 
 
 class Mode(Struct, frozen=True):
@@ -191,6 +201,11 @@ class Case(Struct, frozen=True, order=True, dict=True):
         build = [self.build] if self.shows_build else []
         names = [self.program, self.language, *build, self.mode]
         return ".".join(path_part(name) for name in names)
+
+    @property
+    def binary(self) -> str:
+        """The name of its binary in arguments: `program.language[.build]`."""
+        return self.path.rpartition(".")[0]
 
 
 class Usage(Struct, frozen=True):

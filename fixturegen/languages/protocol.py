@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
 
 from msgspec import Struct, field
@@ -16,14 +16,23 @@ from fixturegen.model import Build, Fixture, Program, Value
 class Rendered(Struct, frozen=True):
     """One file to render: `target` relative to the fixture's source folder.
 
-    template: its name, looked up in the fixture's folder and then in `_lib`. dialect: "source"
-    for comment-shaped delimiters, "text" for Jinja's own. values: what it sees beside `params`.
+    template: its name, looked up in the fixture's folder, then in `_lib`, then in the language's
+    own `templates`. dialect: "source" for comment-shaped delimiters, "text" for Jinja's own.
+    values: what it sees beside `params`. for_readers: no build reads it.
     """
 
     target: str
     template: str
     dialect: str
     values: dict[str, Any] = field(default_factory=dict)
+    for_readers: bool = False
+
+
+class Tool(Struct, frozen=True):
+    """What building needs: a command on PATH, and the Debian packages that hold it."""
+
+    command: str
+    package: str
 
 
 class Plan(Struct, frozen=True):
@@ -40,33 +49,58 @@ class Plan(Struct, frozen=True):
 
 
 class Language(Protocol):
-    """One language: its names and words, its literals, its files, its commands."""
+    """One language: its names, its literals, its files, its commands.
+
+    A module `fixturegen/languages/NAME.py` has it as LANGUAGE; another package names it in its
+    entry point `NAME` of the group `fixturegen.languages`. `compiler` is what a build's
+    `NAME.compiler` says, empty for the default one.
+    """
 
     @property
     def name(self) -> str:
-        """The name in fixture.toml, paths and folders."""
+        """The name in fixture.toml, paths and folders: a-z, 0-9 and _, the first a letter."""
 
     @property
     def label(self) -> str:
         """The name as people write it."""
 
     @property
-    def tools(self) -> tuple[tuple[str, str], ...]:
-        """What building needs: tool, Debian package."""
+    def suffix(self) -> str:
+        """How the file names of its programs end, without the dot."""
+
+    @property
+    def templates(self) -> Path | None:
+        """The folder of its own templates, for what no project has; None if all are in `_lib`."""
 
     @property
     def flag_keys(self) -> tuple[str, ...]:
         """The keys of a build's flags that mean something to it."""
 
     @property
+    def compilers(self) -> tuple[Tool, ...]:
+        """Compilers that a build may name, the default one first; empty: there is no choice.
+
+        Others of the same family are allowed too, as `gcc-13`.
+        """
+
+    @property
     def reserved(self) -> tuple[str, ...]:
         """Names that no program of it can have."""
+
+    def tools(self, compiler: str) -> tuple[Tool, ...]:
+        """Return what building needs."""
+
+    def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
+        """Return the commands whose output names the toolchain."""
 
     def literal(self, value: Value) -> str:
         """Return `value` as a literal of the language that nothing can break out of."""
 
     def layout(self, fixture: Fixture) -> list[Rendered]:
         """Return every file of the language's source folder."""
+
+    def symbol(self, function: str) -> str:
+        """Return the symbol in the machine code of a fixture's `kernel`."""
 
     def shown(self, program: Program, build: Build) -> str:
         """Return the line that makes this build, in the source folder: recorded, and in texts."""
@@ -84,14 +118,10 @@ class Language(Protocol):
         out: an absolute folder for what comes out; sources: the rendered files, by name.
         """
 
-    def identity(self) -> tuple[tuple[str, ...], ...]:
-        """Return the commands whose output names the toolchain."""
-
 
 def program_sources(
     language: Language,
     programs: Iterable[Program],
-    suffix: str,
     by_hand: Callable[[Program, Build], str] | None = None,
 ) -> list[Rendered]:
     """Return the source of each program, which sees the line of each of its builds.
@@ -101,8 +131,8 @@ def program_sources(
     line = by_hand or language.shown
     return [
         Rendered(
-            f"{p.name}.{suffix}",
-            f"{p.name}.{suffix}.j2",
+            f"{p.name}.{language.suffix}",
+            f"{p.name}.{language.suffix}.j2",
             "source",
             {"build_lines": [line(p, b) for b in p.builds if language.name in b.flags]},
         )

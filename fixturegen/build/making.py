@@ -20,7 +20,7 @@ from fixturegen.build import disassembly, toolchain
 from fixturegen.build.binary import Binary
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, Plan
-from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
+from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 from fixturegen.render import rendered
 
 RECORDED = 2  # another number when more is recorded of a binary: then all are made again
@@ -117,7 +117,7 @@ def make(
         if built.made:
             files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
     for job in jobs:
-        name = _argument_name(job.program, job.language, job.build)
+        name = job.program.binary(job.language, job.build)
         built.paths[name] = job.target
         built.facts[name] = msgspec.convert(state[job.name], Binary)
     return built
@@ -161,11 +161,6 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
         lines += [line for line in says or [program.command] if line not in lines]
 
 
-def _argument_name(program: Program, language: str, build: Build) -> str:
-    middle = f".{path_part(build.name)}" if program.declares_builds else ""
-    return f"{program.name}.{language}{middle}"
-
-
 Tools = dict[tuple[str, str], list[str]]  # language and compiler to what its tools print
 
 
@@ -183,9 +178,9 @@ def _toolchains(fixture: Fixture, places: Mapping[str, Path], built: Built) -> T
                 lines[name, compiler] = []
                 continue
             for program in (p for p in fixture.programs if name in p.languages):
-                for build in program.builds:
-                    if name in build.flags and build.compiler(name) == compiler:
-                        built.absent[_argument_name(program, name, build)] = reason
+                for build in program.builds_in(name):
+                    if build.compiler(name) == compiler:
+                        built.absent[program.binary(name, build)] = reason
     asked = [(each, argv) for each in lines for argv in LANGUAGES[each[0]].identity(each[1])]
     answers = process.run_together([(argv, places[name]) for (name, _), argv in asked])
     for (each, _), done in zip(asked, answers, strict=True):
@@ -207,7 +202,7 @@ def _jobs(
         for name in (n for n in program.languages if n in languages):
             own = rendered.needed(texts, fixture, program, name)
             sources = {path.rpartition("/")[2]: text for path, text in own.items()}
-            for build in (b for b in program.builds if name in b.flags):
+            for build in program.builds_in(name):
                 if (name, build.compiler(name)) not in tools:
                     continue
                 out = work / "make" / name

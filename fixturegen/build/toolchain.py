@@ -21,8 +21,10 @@ def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[
 
 def compilers(fixture: Fixture, language: str) -> list[str]:
     """Return the compilers that a fixture's builds name in a language, empty for the default."""
-    builds = [b for p in fixture.programs if language in p.languages for b in p.builds]
-    return list(dict.fromkeys(b.compiler(language) for b in builds if language in b.flags))
+    programs = [p for p in fixture.programs if language in p.languages]
+    return list(
+        dict.fromkeys(b.compiler(language) for p in programs for b in p.builds_in(language))
+    )
 
 
 def absence(language: str, compiler: str) -> str:

@@ -21,7 +21,7 @@ class CompiledAtOnce(Struct, frozen=True):
     """A language of which one command of gcc's kind makes a program from its only source.
 
     header: how the names of shared pieces end; variable: what chooses the default compiler, in the
-    environment and in readers' Makefile; before_source, after_source: the keys of flags.
+    environment and in readers' Makefile; before_source: the key of a compiler's flags.
     """
 
     name: str
@@ -32,14 +32,16 @@ class CompiledAtOnce(Struct, frozen=True):
     flags: tuple[str, ...]
     compilers: tuple[Tool, ...]
     before_source: str
-    after_source: str = "ldflags"
     reserved: tuple[str, ...] = ()
     templates: Path | None = None
 
     @property
-    def flag_keys(self) -> tuple[str, ...]:
-        """The keys of a build's flags that mean something to it."""
-        return (self.before_source, self.after_source)
+    def flag_keys(self) -> Mapping[str, str]:
+        """The keys of a build that are lists of flags to it, and what they do."""
+        return {
+            self.before_source: "added before the source",
+            "ldflags": "added after the source",
+        }
 
     def _compiler(self, named: str) -> list[str]:
         """Return the compiler: what a build names, else the words of $CC, else the default one."""
@@ -114,7 +116,7 @@ class CompiledAtOnce(Struct, frozen=True):
     def _rules(self, program: Program) -> list[dict[str, str]]:
         """Return a program's builds for the Makefile, the default one first."""
         first = self._default(program)
-        builds = [first, *(b for b in program.builds if b != first and self.name in b.flags)]
+        builds = [first, *(b for b in program.builds_in(self.name) if b != first)]
         return [
             {
                 "compiler": b.compiler(self.name) or f"$({self.variable})",
@@ -128,7 +130,7 @@ class CompiledAtOnce(Struct, frozen=True):
 
     def _default(self, program: Program) -> Build:
         """Return the build called `default`, else the first one."""
-        builds = [b for b in program.builds if self.name in b.flags]
+        builds = program.builds_in(self.name)
         return next((b for b in builds if b.name == "default"), builds[0])
 
     def _flags(self, build: Build, ours: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
@@ -136,8 +138,8 @@ class CompiledAtOnce(Struct, frozen=True):
 
         The linker takes from a library only what something before it needs.
         """
-        before = build.flags_of(self.name, self.before_source)
-        return [*self.flags, *ours, *before], [*build.flags_of(self.name, self.after_source)]
+        before = build.flags(self.name, self.before_source)
+        return [*self.flags, *ours, *before], [*build.flags(self.name, "ldflags")]
 
     def _output(self, program: Program, build: Build) -> str:
         suffix = "" if build == self._default(program) else f"-{build.name}"

@@ -73,8 +73,8 @@ class Language(Protocol):
         """The folder of its own templates, for what no project has; None if all are in `_lib`."""
 
     @property
-    def flag_keys(self) -> tuple[str, ...]:
-        """The keys of a build's flags that mean something to it."""
+    def flag_keys(self) -> Mapping[str, str]:
+        """The keys of a build that are lists of flags to it, and what they do."""
 
     @property
     def compilers(self) -> tuple[Tool, ...]:
@@ -134,7 +134,7 @@ def program_sources(
             f"{p.name}.{language.suffix}",
             f"{p.name}.{language.suffix}.j2",
             "source",
-            {"build_lines": [line(p, b) for b in p.builds if language.name in b.flags]},
+            {"build_lines": [line(p, b) for b in p.builds_in(language.name)]},
         )
         for p in programs
     ]

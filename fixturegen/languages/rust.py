@@ -6,6 +6,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from fixturegen.languages.protocol import Plan, Rendered, Tool, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
@@ -49,7 +50,7 @@ def _profile(manifest: str) -> dict[str, str]:
 class _Rust:
     name = "rust"
     label = "Rust"
-    flag_keys: tuple[str, ...] = ("rustflags",)
+    flag_keys: Mapping[str, str] = MappingProxyType({"rustflags": "added behind `cargo rustc --`"})
     reserved: tuple[str, ...] = ("build", "deps", "examples", "incremental")  # cargo's own folders
     suffix = "rs"
     templates: Path | None = None
@@ -96,7 +97,7 @@ class _Rust:
         ]
 
     def _arguments(self, program: Program, target: str, build: Build) -> list[str]:
-        flags = build.flags_of(self.name, "rustflags")
+        flags = build.flags(self.name, "rustflags")
         return [
             "--release",
             "--offline",
@@ -109,7 +110,7 @@ class _Rust:
         ]
 
     def shown(self, program: Program, build: Build) -> str:
-        plain = len(program.builds) == 1 or not build.flags_of(self.name, "rustflags")
+        plain = len(program.builds) == 1 or not build.flags(self.name, "rustflags")
         target = "target" if plain else f"target/{build.name}"
         return shlex.join(["cargo", "rustc", *self._arguments(program, target, build)])
 

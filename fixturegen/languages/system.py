@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from fixturegen.languages.protocol import Plan, Rendered, Tool
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
@@ -29,7 +30,7 @@ def package(command: str) -> str:
 class _System:
     name = SYSTEM
     label = SYSTEM
-    flag_keys: tuple[str, ...] = ()
+    flag_keys: Mapping[str, str] = MappingProxyType({})
     reserved: tuple[str, ...] = ()
     suffix = ""
     templates: Path | None = None

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fixturegen.fixture.checks import references
 from fixturegen.fixture.conditions import DROP, EVICT, PERFS, STRACE, TUNE, permitted_knobs, words
 from fixturegen.instruments import perf, watch
 from fixturegen.languages import package
@@ -82,17 +81,16 @@ def unmeasured(
     """Return the path of each case of `languages` that cannot be measured, with the reason.
 
     found: the binaries by their names in arguments; absent: those that cannot be made, each with
-    the reason. Languages that are not there are no matter
-    of this: a run without them is not complete, while one without these cases is.
+    the reason. Languages that are not there are no matter of this: a run without one of them may
+    not be complete, while one without these cases is.
     """
     reasons = {}
     for program in fixture.programs:
         for case in (c for c in program.cases() if c.language in languages):
             mode = program.mode(case.mode)
-            named = [case.binary, *references((*mode.args, *mode.prepare))]
-            reason = next((absent[name] for name in named if name in absent), "") or _reason(
-                program, mode, case, found, place
-            )
+            own = program.binary(case.language, program.build(case.build))
+            reason = next((absent[name] for name in (own, *mode.references) if name in absent), "")
+            reason = reason or _reason(program, mode, case, found, place)
             if reason:
                 reasons[case.path] = reason
     return reasons

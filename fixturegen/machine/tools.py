@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,42 +29,50 @@ class Tool:
     package: str
     without: str
     cannot: str = ""
-    option: str = "--version"
+    arguments: tuple[str, ...] = ("--version",)
 
 
-NO_RUST = "Rust programs (no toolchain)"
+LAUNCHER = Tool(
+    "gcc",
+    ("gcc", "cc"),
+    "gcc libc6-dev",
+    "no C program can be built, nor the launcher",
+    "any program (no C compiler)",
+)
 KNOWN = (
-    Tool(
-        "gcc",
-        ("gcc", "cc"),
-        "gcc libc6-dev",
-        "no C program can be built, nor the launcher",
-        "any program (no C compiler)",
-    ),
-    Tool("make", ("make",), "make", "no c/<fixture>/Makefile by hand; fixturegen needs none"),
-    Tool("cargo", ("cargo",), "cargo", "no Rust program can be built", NO_RUST),
-    Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", NO_RUST),
+    LAUNCHER,
+    Tool("make", ("make",), "make", "no Makefile of readers can be used; fixturegen needs none"),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
     Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
-    Tool("strace", ("strace",), "strace", "no counts of system calls", option="-V"),
+    Tool("strace", ("strace",), "strace", "no counts of system calls", arguments=("-V",)),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
     Tool("lstopo", ("lstopo-no-graphics", "lstopo"), "hwloc", "no picture of cores and caches"),
 )
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools() -> list[Finding]:
-    """Return one finding for each tool; starts each once, for its version."""
+def tools(compilers: Iterable[Tool]) -> list[Finding]:
+    """Return one finding for each tool; starts each once, for its version.
+
+    compilers: what the languages need; what the launcher needs too has one row.
+    """
     python = Finding(TOOLS, "python", "ok", platform.python_version())
-    return [*(_finding(tool) for tool in KNOWN), python, _libc(), *_static()]
+    others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
+    first, second, *rest = KNOWN
+    return [
+        *(_finding(tool) for tool in (first, second, *others, *rest)),
+        python,
+        _libc(),
+        *_static(),
+    ]
 
 
 def _finding(tool: Tool) -> Finding:
     command = next((name for name in tool.commands if process.find(name)), "")
     if not command:
         return _missing(tool, tool.without, f"apt install {tool.package}")
-    printed = process.capture([command, tool.option], TIMEOUT_S)
+    printed = process.capture([command, *tool.arguments], TIMEOUT_S)
     if printed is None:
         shim = "rustup default stable, or " if command in SHIMS else ""
         text = f"{command} is on PATH but does not run: {tool.without}"

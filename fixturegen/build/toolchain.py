@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from fixturegen import errors, process
+from fixturegen import errors, files, process
 from fixturegen.languages import LANGUAGES, package
 from fixturegen.model import SYSTEM, Fixture
 
@@ -32,6 +33,33 @@ def _absent(language: str) -> tuple[str, str] | None:
     """Return the first tool of a language that is not here, and its Debian package."""
     tools = LANGUAGES[language].tools
     return next(((t, p) for t, p in tools if process.find(t) is None), None)
+
+
+def ask(places: Mapping[str, Path]) -> Callable[[], dict[str, list[str]]]:
+    """Ask the tools of each language what they call themselves; return what waits for the answers.
+
+    They are asked all at once, and each time: which compiler it is that a wrapper or rustup starts
+    stands in no file of theirs. places: the languages' source folders, in which overrides of the
+    tools apply. The answer is a language's lines.
+    """
+    asked = [(name, argv) for name in places for argv in LANGUAGES[name].identity()]
+    finished = process.begin([(argv, _nearest(places[name])) for name, argv in asked])
+
+    def answers() -> dict[str, list[str]]:
+        lines: dict[str, list[str]] = {name: [] for name in places}
+        for (name, _), done in zip(asked, finished(), strict=True):
+            if done.code == 0 and done.stdout.strip():
+                said = done.stdout.strip().splitlines()
+                lines[name].append(said[0])
+                lines[name] += [line for line in said if line.startswith(("host:", "LLVM"))]
+        return lines
+
+    return answers
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or what it will be in: before the first build there is none yet."""
+    return next(each for each in (folder, *folder.parents) if files.kind(each) == "folder")
 
 
 def nothing(fixture: Fixture, wanted: Sequence[str]) -> errors.FixturegenError | None:

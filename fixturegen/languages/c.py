@@ -106,7 +106,8 @@ class _C:
     ) -> Plan:
         name = f"{program.name}-{build.name}"
         command = self._command(_compiler(), program, build, f"{out}/{name}")
-        return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name))
+        typed = self._command(_compiler(), program, build, self._output(program, build))
+        return Plan((tuple(command),), shlex.join(typed), PurePosixPath(name))
 
     def identity(self) -> tuple[tuple[str, ...], ...]:
         compiler = _compiler()

@@ -111,7 +111,7 @@ class Session:
             cpu_reason=self._places.reason,
             disturbances=tuple(machine.disturbances(Path("/"))),
             toolchain={name: tuple(lines) for name, lines in self.built.toolchain.items()},
-            binaries=self.built.facts,
+            binaries=self.built.binaries,
             options=tuple(options.words()),
             asked=Asked(
                 rounds=options.rounds,

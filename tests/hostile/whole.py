@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fixturegen import check, errors, files, machine, render, report
-from fixturegen.build.binary import Binary
+from fixturegen.build.binary import Binary, Binding, Elf, Kernel
+from fixturegen.check.findings import Finding
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.prepare import Made
 from fixturegen.runs import ending, record
-from fixturegen.runs.context import Binding, Elf, Kernel, Reading
+from fixturegen.runs.context import Reading
 from fixturegen.runs.options import Options, recorded_options
 from tests import recorded
 
@@ -82,7 +83,8 @@ def lay(root: Path) -> Project:
     )  # fmt: skip
     binary = Binary(
         "0" * 63 + "1", "gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/loop loop.c",
-        ("gcc",), elf, {"plain": (binding,)}, Kernel("step", 3, True),
+        ("gcc",), elf, {"plain": (binding,)}, Kernel("step", 3, True), "loop.c", {"A": "b"},
+        {f"c/{NAME}/loop.c": "0" * 63 + "3"},
     )  # fmt: skip
     stored = recorded.store(
         project, of, RUN,
@@ -108,7 +110,7 @@ def checked(project: Project) -> check.Checked:
     try:
         check.check_runs(project, project.load(NAME), found)
     except errors.SpecError as error:  # the template meets what is not there, as check_named says
-        found.add(check.Finding(NAME, "fixture", error.what, error.hint, error.exit_code))
+        found.add(Finding(NAME, "fixture", error.what, error.hint, error.exit_code))
     return found
 
 

@@ -13,7 +13,7 @@ from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
 from fixturegen.report.view import plural
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 SHOWN = 3  # stored runs, the last ones
 
@@ -77,7 +77,7 @@ def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
             for p in fixture.programs
         ],
         "claims": [{"text": c.text, "holds": c.holds} for c in fixture.claims],
-        "runs": record.finished_runs(project, fixture.name),
+        "runs": states.finished_runs(project, fixture.name),
     }
 
 

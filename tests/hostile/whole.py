@@ -15,9 +15,9 @@ from fixturegen.check.findings import Finding
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.prepare import Made
-from fixturegen.runs import ending, record
+from fixturegen.runs import states
 from fixturegen.runs.context import Reading
-from fixturegen.runs.options import Options, recorded_options
+from fixturegen.runs.options import Options
 from tests import recorded
 
 NAME, RUN = "a-loop", "noon"
@@ -118,17 +118,19 @@ def agrees(project: Project) -> bool:
     """Return whether `report --check` would say nothing; raises what it would say."""
     run = report.current_run(project, NAME)
     assert run is not None
-    text = report.stored_text(project, project.load(NAME), record.stored(project, NAME, run))
+    text = report.stored_text(project, project.load(NAME), states.stored(project, NAME, run))
     path = report.text_path(project, NAME)
     return files.is_file(path) and files.read_bytes(path) == text.encode()
 
 
 def resumed(project: Project) -> None:
     """Do what `run --resume` does before it builds; of a stored run and of one under way."""
-    ending.interrupted(project, NAME)
-    ending.walls(project, NAME)
-    if ending.measured(project, project.load(NAME), RUN) is None:
-        recorded_options(project, project.load(NAME), RUN, Options())
+    states.interrupted(project, NAME)
+    states.walls(project, NAME)
+    of = project.load(NAME)
+    found = states.as_left(project, of, RUN)
+    if isinstance(found, states.Interrupted):
+        states.options_of(of, found, Options())
 
 
 def code(task: Callable[[], object]) -> int:

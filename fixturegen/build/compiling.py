@@ -30,7 +30,8 @@ def compiled(job: Job, project: Project) -> Binary:
     named = job.plan.executable
     made = job.out / named if named else _from_messages(job, last.stdout)
     function = job.program.kernel
-    kernel = disassembly.examine(made, function, job.label) if function else Kernel()
+    symbol = LANGUAGES[job.language].symbol(function) if function else ""
+    kernel = disassembly.examine(made, function, symbol, job.label) if function else Kernel()
     files.write(job.target, files.read_bytes(made), mode=0o755)
     facts = elf.read(job.target)
     symbols = job.program.symbols
@@ -60,7 +61,7 @@ def _failed(job: Job, project: Project, done: process.Finished) -> errors.Fixtur
         return files.refused(full, f"build {job.label} in", job.work)
     said = [line for line in done.stderr.splitlines() if line.strip()][:15]
     return errors.BuildError(
-        f"{job.label}: the {LANGUAGES[job.language].label} build failed (exit {done.code}): "
+        f"{job.label}: the {LANGUAGES.label(job.language)} build failed (exit {done.code}): "
         f"{job.plan.shown}",
         f"the source is in {project.shown(job.source)}, its template in templates/",
         [f"| {line}" for line in said],

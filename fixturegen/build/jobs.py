@@ -9,34 +9,42 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fixturegen.fixture.convert import binary_names
 from fixturegen.languages import LANGUAGES, Plan
-from fixturegen.model import Fixture, Program
+from fixturegen.model import Build, Fixture, Program
 from fixturegen.render import rendered
 
 RECORDED = 3  # another number when more is recorded of a binary: then all are made again
 
 
 class Job(Struct, frozen=True):
-    """One binary to make, called `name` in arguments and paths: `program.language[.build]`.
+    """One binary to make.
 
     source: the folder in which the plan's commands run; work: the one for what they make;
     sources: every file that goes in and the SHA-256 of its text.
     """
 
-    name: str
     program: Program
     language: str
-    build: str
+    build: Build
     plan: Plan
     source: Path
     work: Path
     sources: dict[str, str]
 
     @property
+    def name(self) -> str:
+        """The binary's name in arguments and paths: `program.language[.build]`."""
+        return self.program.binary(self.language, self.build)
+
+    @property
+    def compiler(self) -> str:
+        """The compiler that the build names; empty for the default one."""
+        return self.build.compiler(self.language)
+
+    @property
     def target(self) -> Path:
         """Where the binary goes."""
-        return self.work / "bin" / f"{self.program.name}-{self.language}-{self.build}"
+        return self.work / "bin" / f"{self.program.name}-{self.language}-{self.build.name}"
 
     @property
     def label(self) -> str:
@@ -71,17 +79,15 @@ def jobs(
 
     texts: the rendered sources, path below `root` to text; work: the folder of the binaries.
     """
-    for name, (of, language, label) in binary_names(fixture).items():
-        if language not in languages:
-            continue
-        program = fixture.program(of)
-        own = rendered.needed(texts, fixture, program, language)
-        files = {path.rpartition("/")[2]: text for path, text in own.items()}
-        out = out_folder(work, language)
-        plan = LANGUAGES[language].plan(fixture, program, program.build(label), str(out), files)
-        digests = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in own.items()}
-        source = root / language / fixture.name
-        yield Job(name, program, language, label, plan, source, work, digests)
+    for program in fixture.programs:
+        for language in (name for name in program.languages if name in languages):
+            own = rendered.needed(texts, fixture, program, language)
+            named = {path.rpartition("/")[2]: text for path, text in own.items()}
+            sources = {p: hashlib.sha256(text.encode()).hexdigest() for p, text in own.items()}
+            out, source = out_folder(work, language), root / language / fixture.name
+            for build in program.builds_in(language):
+                plan = LANGUAGES[language].plan(fixture, program, build, str(out), named)
+                yield Job(program, language, build, plan, source, work, sources)
 
 
 def out_folder(work: Path, language: str) -> Path:

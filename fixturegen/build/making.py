@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from fixturegen import files, process
+from fixturegen import errors, files, process
 from fixturegen.build import recorded, toolchain
 from fixturegen.build.binary import Binary
 from fixturegen.build.jobs import Job, jobs
@@ -26,13 +26,15 @@ class Built(Struct):
     """Every binary of a fixture, by its name `program.language[.build]`, and where it is.
 
     toolchain: language to the first lines its tools print; missing: language to the reason why
-    it was left out; made: how many binaries were compiled rather than up to date.
+    it was left out; absent: binary to the reason why it cannot be made, where it is only that its
+    compiler is not here; made: how many binaries were compiled rather than up to date.
     """
 
     binaries: dict[str, Binary] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
     toolchain: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
     made: int = 0
 
     def take(self, binary: Binary, path: Path) -> None:
@@ -66,18 +68,26 @@ def make(
 
     report is told one line a compiled binary. Raises errors.BuildError and ToolMissingError.
     """
-    languages, missing = toolchain.available(wanted)
+    nothing = toolchain.nothing(fixture, wanted)
+    if isinstance(nothing, errors.ToolMissingError):
+        raise nothing
+    languages, missing = toolchain.available(fixture, wanted)
     root = source_root(project, fixture, params)
     work = work_folder(project, fixture, params)
     compiled = [name for name in languages if name != SYSTEM]
-    answers = toolchain.ask({name: root / name / fixture.name for name in compiled})
+    answers = toolchain.ask(fixture, {name: root / name / fixture.name for name in compiled})
     texts = rendered.sources(project, fixture, params, languages, root, work)
     known = recorded.read(work)
-    planned = list(jobs(fixture, compiled, texts, root, work))
-    built = Built(missing=missing, toolchain=answers())
+    absent = toolchain.absent(fixture, compiled)
+    planned = [j for j in jobs(fixture, compiled, texts, root, work) if j.name not in absent]
+    built = Built(missing=missing, absent=absent)
+    identities = answers()
+    for (language, _), lines in identities.items():
+        so_far = built.toolchain.setdefault(language, [])
+        so_far += [line for line in lines if line not in so_far]
     if SYSTEM in wanted:
         _find_commands(fixture, built)
-    keys = {job.name: job.key(built.toolchain[job.language]) for job in planned}
+    keys = {job.name: job.key(identities[job.language, job.compiler]) for job in planned}
     stale = [
         job for job in planned if not recorded.up_to_date(known.get(job.label), job, keys[job.name])
     ]

@@ -6,52 +6,82 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fixturegen import errors, files, process
-from fixturegen.languages import LANGUAGES, package
+from fixturegen.languages import LANGUAGES, Tool, package
 from fixturegen.model import SYSTEM, Fixture
 
+Identities = dict[tuple[str, str], list[str]]  # language and compiler to what its tools print
 
-def available(wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the languages that can be built here, and for each other one the reason.
 
-    Raises errors.ToolMissingError for C: without a C compiler there is no launcher either.
-    """
-    languages, missing = [], {}
+def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the languages that can be built here, and for each other one the reason."""
+    missing = {}
     for name in wanted:
-        absent = _absent(name)
-        if absent is None:
-            languages.append(name)
-            continue
-        if name == "c":
-            raise errors.ToolMissingError(
-                f"no C compiler: {absent[0]!r} is not on PATH", f"apt-get install {absent[1]}"
-            )
-        missing[name] = f"{LANGUAGES[name].label} left out: {absent[0]} is not on PATH"
-    return languages, missing
+        absent = _absent_everywhere(fixture, name)
+        if absent is not None:
+            missing[name] = f"{LANGUAGES.label(name)} left out: {absent.command} is not on PATH"
+    return [name for name in wanted if name not in missing], missing
 
 
-def _absent(language: str) -> tuple[str, str] | None:
-    """Return the first tool of a language that is not here, and its Debian package."""
-    tools = LANGUAGES[language].tools
-    return next(((t, p) for t, p in tools if process.find(t) is None), None)
+def compilers(fixture: Fixture, language: str) -> list[str]:
+    """Return the compilers that a fixture's builds name in a language, empty for the default."""
+    programs = [p for p in fixture.programs if language in p.languages]
+    return list(
+        dict.fromkeys(b.compiler(language) for p in programs for b in p.builds_in(language))
+    )
 
 
-def ask(places: Mapping[str, Path]) -> Callable[[], dict[str, list[str]]]:
-    """Ask the tools of each language what they call themselves; return what waits for the answers.
+def absence(language: str, compiler: str) -> str:
+    """Return why nothing can be built with a compiler here; empty if it can."""
+    tool = _absent(language, compiler)
+    return f"{tool.command} is not on PATH (Debian: {tool.package})" if tool else ""
 
-    They are asked all at once, and each time: which compiler it is that a wrapper or rustup starts
-    stands in no file of theirs. places: the languages' source folders, in which overrides of the
-    tools apply. The answer is a language's lines.
+
+def _absent(language: str, compiler: str) -> Tool | None:
+    """Return the first tool of a language that is not here."""
+    tools = LANGUAGES[language].tools(compiler)
+    return next((tool for tool in tools if process.find(tool.command) is None), None)
+
+
+def _absent_everywhere(fixture: Fixture, language: str) -> Tool | None:
+    """Return what is not here if a fixture has no build in a language that could be made."""
+    absent = [_absent(language, compiler) for compiler in compilers(fixture, language)]
+    return absent[0] if absent and all(absent) else None
+
+
+def absent(fixture: Fixture, languages: Sequence[str]) -> dict[str, str]:
+    """Return the binaries in `languages` whose compiler is not here, each with the reason."""
+    return {
+        program.binary(name, build): reason
+        for program in fixture.programs
+        for name in program.languages
+        if name in languages
+        for build in program.builds_in(name)
+        if (reason := absence(name, build.compiler(name)))
+    }
+
+
+def ask(fixture: Fixture, places: Mapping[str, Path]) -> Callable[[], Identities]:
+    """Ask each compiler's tools what they call themselves; return what waits for the answers.
+
+    They are asked all at once, and at each build: which compiler it is that a wrapper or rustup
+    starts stands in no file of theirs. places: the languages' source folders, in which overrides
+    of the tools apply.
     """
-    asked = [(name, argv) for name in places for argv in LANGUAGES[name].identity()]
-    finished = process.begin([(argv, _nearest(places[name])) for name, argv in asked])
+    here = {
+        (name, compiler): LANGUAGES[name].identity(compiler)
+        for name in places
+        for compiler in compilers(fixture, name)
+        if not absence(name, compiler)
+    }
+    asked = [(each, argv) for each, commands in here.items() for argv in commands]
+    finished = process.begin([(argv, _nearest(places[name])) for (name, _), argv in asked])
 
-    def answers() -> dict[str, list[str]]:
-        lines: dict[str, list[str]] = {name: [] for name in places}
-        for (name, _), done in zip(asked, finished(), strict=True):
+    def answers() -> Identities:
+        lines: Identities = {each: [] for each in here}
+        for (each, _), done in zip(asked, finished(), strict=True):
             if done.code == 0 and done.stdout.strip():
                 said = done.stdout.strip().splitlines()
-                lines[name].append(said[0])
-                lines[name] += [line for line in said if line.startswith(("host:", "LLVM"))]
+                lines[each] += [said[0], *(s for s in said if s.startswith(("host:", "LLVM")))]
         return lines
 
     return answers
@@ -66,13 +96,13 @@ def nothing(fixture: Fixture, wanted: Sequence[str]) -> errors.FixturegenError |
     """Return the error that says why nothing of `wanted` can be started here, or None."""
     commands = [p.command for p in fixture.programs if SYSTEM in p.languages and SYSTEM in wanted]
     compiled = [name for name in wanted if name != SYSTEM]
-    absent = {name: found for name in compiled if (found := _absent(name))}
+    absent = {name: tool for name in compiled if (tool := _absent_everywhere(fixture, name))}
     if len(absent) < len(compiled) or any(map(process.find, commands)):
         return None
-    for name, (tool, debian) in absent.items():
+    for name, tool in absent.items():
         return errors.ToolMissingError(
-            f"{fixture.name}: no {LANGUAGES[name].label} compiler: {tool!r} is not on PATH",
-            f"apt-get install {debian}",
+            f"{fixture.name}: no {LANGUAGES.label(name)} compiler: {tool.command!r} is not on PATH",
+            f"apt-get install {tool.package}",
         )
     lacking = [f"{command} is not on PATH (Debian: {package(command)})" for command in commands]
     return errors.UsageError(

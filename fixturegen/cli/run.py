@@ -260,8 +260,9 @@ class Run(msgspec.Struct, frozen=True):
 
         params = options.parameters(self.fixture)
         built = build.make(self.project, self.fixture, params, options.chosen(self.fixture), say)
-        for reason in built.missing.values():
-            self._say(f"{reason}; the text will say so and replace no complete one")
+        for name, reason in built.missing.items():
+            less = " and replace no complete one" if name in self.fixture.required else ""
+            self._say(f"{reason}; the text will say so{less}")
         current = session.Session(self.project, self.fixture, options, built, run, self.guard)
         self._say_unmeasured(current.unmeasured)
         if not current.steps:

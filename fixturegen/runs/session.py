@@ -66,7 +66,7 @@ class Session:
         )
         nowhere = self._places.nowhere
         place = here(options.allow, again, project.build, nowhere, guard, options.root)
-        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
+        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place, built.absent)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = states.unfinished_folder(project, fixture.name) / run.name
         self.summary = Summary(fixture, self.params)
@@ -250,5 +250,5 @@ class Session:
 
 def _declaration(fixture: Fixture) -> str:
     """Return a digest of what is started and how it is read; metrics may change at any time."""
-    programs = [replace(program, metrics=()) for program in fixture.programs]
+    programs = [replace(program, metrics={}) for program in fixture.programs]
     return hashlib.sha256(repr(programs).encode()).hexdigest()

@@ -83,7 +83,7 @@ class Programs:
 
     def compile_with(self, compiler: str) -> Completed:
         """Compile every build of every C program with another compiler, warnings as errors."""
-        return call("make", "-B", f"CC={compiler}", "builds", cwd=self.folders["c"])
+        return call("make", "-B", f"CC={compiler} -Werror", "builds", cwd=self.folders["c"])
 
     def lint(self) -> list[Completed]:
         """Run clippy and rustfmt as strictly as they go."""

@@ -108,7 +108,7 @@ def run_loop(place: Place, name: str, rounds: int) -> Columns:
 def run_samples(place: Place, name: str, rounds: int) -> Columns:
     """Compare whole runs of p04-first-run with the wall times that their samples had."""
     from fixturegen.fixture import project
-    from fixturegen.runs import record
+    from fixturegen.runs import states
 
     root, ours, theirs = place.first_run, [], []
     for number in range(1, rounds + 1):
@@ -116,7 +116,7 @@ def run_samples(place: Place, name: str, rounds: int) -> Columns:
         sys.stderr.flush()
         command = _run(root, "p04-first-run")
         ours.append(seconds(command))
-        kept = record.stored(project.Project(root), "p04-first-run", command[-1])
+        kept = states.stored(project.Project(root), "p04-first-run", command[-1])
         theirs.append(sum(sample.usage.wall_ns for sample in kept.samples()) / 1e9)
     sys.stderr.write("\n")
     return [(ours, theirs)]

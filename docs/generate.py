@@ -16,7 +16,7 @@ import msgspec
 from fixturegen import files, model, report
 from fixturegen.cli.main import COMMANDS, cli
 from fixturegen.languages import LANGUAGES
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
@@ -152,7 +152,7 @@ def readme() -> str:
 
 @functools.cache
 def _reference(project: Project, fixture: str) -> str:
-    stored = record.stored(project, fixture, "reference")
+    stored = states.stored(project, fixture, "reference")
     return report.stored_text(project, project.load(fixture), stored)
 
 

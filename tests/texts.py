@@ -12,7 +12,7 @@ from fixturegen.fixture import load as load_fixture
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.runs.summary import Summary
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ def fixture(name: str) -> Fixture:
 
 @functools.cache
 def reference(name: str) -> tuple[record.Stored, Summary]:
-    stored = record.stored(Project(ROOT), name, "reference")
+    stored = states.stored(Project(ROOT), name, "reference")
     return stored, report.summarise(fixture(name), stored)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -187,7 +187,7 @@ def _facts(
     findings: list[Finding],
     disturbed: list[str],
     made: list[str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
     from dataclasses import asdict
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -83,7 +83,7 @@ def _print_json(files: Iterable[Path], names: tuple[str, ...]) -> bool:
     from fixturegen import elf
 
     failed = False
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for path in files:
         try:
             found.append(elf.to_json(*_read(path, names)))

@@ -92,9 +92,7 @@ class _Go:
         name = f"{program.name}-{build.name}"
         command = self._command(program, build, f"{out}/{name}")
         environment = {**_ENVIRONMENT, "GOCACHE": f"{out}/cache", "GOPATH": f"{out}/path"}
-        return Plan(
-            (tuple(command),), self.shown(program, build), PurePosixPath(name), environment
-        )
+        return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name), environment)
 
 
 def _character(character: str) -> str:

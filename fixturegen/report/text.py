@@ -6,7 +6,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,11 +23,6 @@ from fixturegen.runs.context import Context
 from fixturegen.runs.summary import ClaimResult, Summary, summarise
 
 LINE = 1000  # most characters of what a text says of the machine in one line
-
-
-def text_path(project: Project, fixture: str) -> Path:
-    """Return where the fixture's text is."""
-    return project.fixtures / f"{fixture}.txt"
 
 
 def render_report(

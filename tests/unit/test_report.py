@@ -7,7 +7,7 @@ import pytest
 from fixturegen import errors, render, report
 from fixturegen.check import Checked, check_fixture
 from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
-from fixturegen.runs import record
+from fixturegen.runs import states
 from fixturegen.runs.summary import Summary
 from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store
 
@@ -247,7 +247,7 @@ def test_an_unknown_version_is_refused_with_the_one_that_can_read_it(tmp_path: P
     path = stored.folder / "context.json"
     rewrite(path.parent, lambda plain: plain.update(format=99, fixturegen="7.0"))
     with pytest.raises(errors.CheckError, match="format 99") as caught:
-        record.stored(project, "a-loop", "noon")
+        states.stored(project, "a-loop", "noon")
     assert "fixturegen 7.0" in caught.value.hint
 
 

@@ -107,7 +107,8 @@ def run_loop(place: Place, name: str, rounds: int) -> Columns:
 
 def run_samples(place: Place, name: str, rounds: int) -> Columns:
     """Compare whole runs of p04-first-run with the wall times that their samples had."""
-    from fixturegen import project, record
+    from fixturegen.fixture import project
+    from fixturegen.runs import record
 
     root, ours, theirs = place.first_run, [], []
     for number in range(1, rounds + 1):

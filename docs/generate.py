@@ -13,13 +13,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from fixturegen import files, record, report
+from fixturegen import files, report
 from fixturegen.cli.main import COMMANDS, cli
+from fixturegen.runs import record
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
-from fixturegen.project import Project
-from fixturegen.spec import schema
+from fixturegen.fixture import schema
+from fixturegen.fixture.project import Project
 
 DOCS = Path(__file__).parent
 TABLES = (
@@ -37,7 +38,7 @@ TABLES = (
 def fixture_toml() -> str:
     """Return the reference of fixture.toml, from the classes that check it."""
     parts = [
-        "# fixture.toml\n\nGenerated from `fixturegen/spec/schema.py` by `make docs`: edit that "
+        "# fixture.toml\n\nGenerated from `fixturegen/fixture/schema.py` by `make docs`: edit that "
         "file.\nA key that is not here is an error that names the nearest one.\n"
     ]
     for table in TABLES:

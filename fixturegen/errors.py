@@ -5,7 +5,7 @@ A message says what happened, where, and what to do next. Only `cli` turns one i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class FixturegenError(Exception):
@@ -99,3 +99,14 @@ class InterruptedRunError(FixturegenError):
     """The user or the system stopped the run; what was measured is kept."""
 
     exit_code = 130
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the known name that is nearest to `name`, or the list of all."""
+    import difflib
+
+    names = sorted(set(known))
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(names)}" if names else ""

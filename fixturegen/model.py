@@ -18,6 +18,15 @@ Count = Annotated[int, Meta(ge=0)]
 Line = Annotated[str, Meta(max_length=10_000)]
 Decimal = Annotated[str, Meta(pattern=r"^-?[0-9]+\.[0-9]+\Z", max_length=64)]
 
+# What a stored context holds: bounded, for it may come from a stranger.
+LONGEST = 10_000  # characters of a text in a context
+Text = Annotated[str, Meta(max_length=LONGEST)]
+Texts = tuple[Text, ...]
+Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+
+Columns = dict[str, dict[str, list[int | str]]]  # of what was printed: line, column, entries
+
 SYSTEM = "system"
 
 

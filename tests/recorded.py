@@ -10,11 +10,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fixturegen import files, machine, record, spec
-from fixturegen.context import FORMAT, ZEROS, Asked, Context, Hello
+from fixturegen import files, machine
+from fixturegen.fixture import convert
+from fixturegen.fixture.project import Project
+from fixturegen.instruments.profiling import digests
 from fixturegen.languages import LANGUAGES
+from fixturegen.launcher.hello import Hello
 from fixturegen.model import Fixture, Sample, Usage
-from fixturegen.project import Project
+from fixturegen.runs import record
+from fixturegen.runs.context import FORMAT, ZEROS, Asked, Context
 
 TOML = """
 title = "A loop"
@@ -44,7 +48,7 @@ holds = "each(loop.c.natural.faults == 128)"
 
 def fixture(toml: str = TOML, name: str = "a-loop") -> Fixture:
     """Return the fixture of a fixture.toml's text."""
-    return spec.load(toml.encode(), name, "fixture.toml", LANGUAGES)
+    return convert.load(toml.encode(), name, "fixture.toml", LANGUAGES)
 
 
 def sample(case: str, number: int, ns: list[int], **changes: Any) -> Sample:
@@ -103,8 +107,8 @@ def store(project: Project, of: Fixture, run: str = "noon", **changes: Any) -> r
         writer.add(each)
     attached = changes.pop("attached", {})
     for name, content in attached.items():
-        record.attach(writer.folder, name, content)
-    changes.setdefault("attachments", record.digests(writer.folder, attached))
+        files.write(writer.folder / name, content)
+    changes.setdefault("attachments", digests(writer.folder, attached))
     writer.finish(context(of, run, **changes))
     files.move_folder(writer.folder, record.run_folder(project, of.name, run))
     return record.stored(project, of.name, run)

@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from fixturegen import record, report, spec
+from fixturegen import report
+from fixturegen.fixture import convert
+from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
-from fixturegen.project import Project
-from fixturegen.summary import Summary
+from fixturegen.runs import record
+from fixturegen.runs.summary import Summary
 
 ROOT = Path(__file__).resolve().parents[1]
 ENDING = ["Claims of the article", "Machine and toolchain", "Changed, skipped, failed"]
@@ -23,7 +25,7 @@ Table = tuple[list[str], list[list[str]]]
 @functools.cache
 def fixture(name: str) -> Fixture:
     content = (ROOT / "templates" / name / "fixture.toml").read_bytes()
-    return spec.load(content, name, "fixture.toml", LANGUAGES)
+    return convert.load(content, name, "fixture.toml", LANGUAGES)
 
 
 @functools.cache

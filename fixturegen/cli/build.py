@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fixturegen import build, files, toolchain
+from fixturegen import build, files
+from fixturegen.build import toolchain
 from fixturegen.cli.common import (
     language_option,
     names_argument,

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from fixturegen import errors
+from fixturegen.fixture.project import Project, find_root
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Value
-from fixturegen.project import Project, find_root
 
 names_argument = click.argument("names", metavar="[FIXTURE]...", nargs=-1)
 language_option = click.option(
@@ -54,8 +54,8 @@ def parse_sets(fixtures: Sequence[Fixture], sets: Sequence[str]) -> dict[str, Va
 
     Raises errors.UsageError naming the key, the value and the nearest known key.
     """
-    from fixturegen.spec.checks import check_param
-    from fixturegen.spec.near import nearest
+    from fixturegen.errors import nearest
+    from fixturegen.fixture.checks import check_param
 
     parsed: dict[str, Value] = {}
     known = {key: value for fixture in fixtures for key, value in fixture.params.items()}

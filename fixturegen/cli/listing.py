@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from fixturegen import errors, record
+from fixturegen import errors
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
+from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.project import Project
 from fixturegen.report.view import plural
+from fixturegen.runs import record
 
 SHOWN = 3  # stored runs, the last ones
 

@@ -82,7 +82,7 @@ class Group(click.Group):
         it has, where it works, and under which limits.
         """
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from fixturegen.spec.near import nearest
+            from fixturegen.errors import nearest
 
             raise errors.UsageError(f"there is no command {args[0]!r}", nearest(args[0], COMMANDS))
         _leave_root(ctx, args[0])

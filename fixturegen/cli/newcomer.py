@@ -8,7 +8,7 @@ from fixturegen import errors, files
 from fixturegen.cli.common import project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say
-from fixturegen.project import NAME, NAMED, builtin_templates
+from fixturegen.fixture.project import NAME, NAMED, builtin_templates
 
 BEGINNING = "_new"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from fixturegen import errors, files, record, report
+from fixturegen import errors, files, report
 from fixturegen.cli.terminal import say
+from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.project import Project
 from fixturegen.report.view import View, number, plural, table
-from fixturegen.runner.ending import Ended, put_in_place, textless
-from fixturegen.summary import Summary, failing
+from fixturegen.runs import record
+from fixturegen.runs.ending import Ended, put_in_place, textless
+from fixturegen.runs.summary import Summary, failing
 
 ROWS = 24  # of the short table; the fixture has them all
 

@@ -20,7 +20,7 @@ def known(given: Sequence[str]) -> tuple[str, ...]:
     """Return the words of --allow; raises errors.UsageError for what cannot be allowed at all."""
     if not given:
         return ()
-    from fixturegen.spec.conditions import ALLOWED, DROP, permitted_knobs
+    from fixturegen.fixture.conditions import ALLOWED, DROP, permitted_knobs
     from fixturegen.tune import KNOBS
 
     for what in given:
@@ -38,7 +38,7 @@ def known(given: Sequence[str]) -> tuple[str, ...]:
 
 def need_asked(fixtures: Sequence[Fixture], allow: Sequence[str]) -> None:
     """Raise errors.UsageError for what of `allow` none of the fixtures asks for."""
-    from fixturegen.spec.conditions import TUNE, permitted_knobs
+    from fixturegen.fixture.conditions import TUNE, permitted_knobs
 
     asked = set().union(*map(_asked, fixtures))
     for what in allow:
@@ -57,7 +57,7 @@ def _asked(fixture: Fixture) -> set[str]:
 
 def own(fixture: Fixture, allow: Sequence[str]) -> tuple[str, ...]:
     """Return what of `allow` the fixture itself asks for: so its run is recorded and repeated."""
-    from fixturegen.spec.conditions import TUNE, permitted_knobs
+    from fixturegen.fixture.conditions import TUNE, permitted_knobs
 
     asked = _asked(fixture)
     kept = []
@@ -91,7 +91,7 @@ def standby(
         guard = None
         if allow and (root != Path("/") or os.geteuid() == 0):  # else cases say what is missing
             from fixturegen import tune
-            from fixturegen.spec.conditions import DROP, permitted_knobs
+            from fixturegen.fixture.conditions import DROP, permitted_knobs
 
             caches = DROP in allow
             guard = stack.enter_context(tune.standby(permitted_knobs(allow), root, caches=caches))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.view import table
-from fixturegen.runner.options import Options
-from fixturegen.runner.schedule import Block, blocks, rounds_of, schedule
+from fixturegen.runs.options import Options
+from fixturegen.runs.schedule import Block, blocks, rounds_of, schedule
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from fixturegen import units, visible
 from fixturegen.cli.terminal import say
 from fixturegen.model import Sample
-from fixturegen.runner.schedule import Step
+from fixturegen.runs.schedule import Step
 
 REDRAW_S = 0.1  # a terminal's bar
 LINE_S = 10.0  # plain lines

@@ -12,7 +12,7 @@ from fixturegen import bounds, files, render
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
 
 
 @click.command(context_settings=HELP_OPTIONS)

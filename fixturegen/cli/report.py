@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from fixturegen import bounds, errors, files, record, report
+from fixturegen import bounds, errors, files, report
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
 from fixturegen.report.view import plural
+from fixturegen.runs import record
 
 
 @click.command(context_settings=HELP_OPTIONS)

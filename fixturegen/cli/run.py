@@ -13,7 +13,8 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from fixturegen import build, errors, files, record, toolchain
+from fixturegen import build, errors, files
+from fixturegen.build import toolchain
 from fixturegen.cli import guarded, permission
 from fixturegen.cli.common import (
     Whole,
@@ -26,8 +27,9 @@ from fixturegen.cli.common import (
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.cli.terminal import say
+from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.project import Project
+from fixturegen.runs import record
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -177,7 +179,7 @@ def _check_label(label: str | None) -> None:
 
 def _options(given: dict[str, Any]) -> Any:
     """Return the options that can be read before the project is: all but --set."""
-    from fixturegen.runner.options import Options
+    from fixturegen.runs.options import Options
 
     return Options(
         rounds=given["rounds"],
@@ -198,7 +200,7 @@ def _own(fixture: Fixture, options: Any) -> Any:
 
 def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:
     """Run one fixture; return its exit code, or None if there was nothing to resume."""
-    from fixturegen.runner import ending
+    from fixturegen.runs import ending
 
     known = ending.interrupted(project, fixture.name)
     if given["resume"]:
@@ -237,8 +239,8 @@ def _resume(
     project: Project, fixture: Fixture, options: Any, name: str, given: dict[str, Any]
 ) -> int:
     """Take up an interrupted run: the samples to come, or only its text."""
-    from fixturegen.runner import ending
-    from fixturegen.runner.options import recorded_options
+    from fixturegen.runs import ending
+    from fixturegen.runs.options import recorded_options
 
     ended = ending.measured(project, fixture, name)
     if ended is not None:
@@ -258,7 +260,7 @@ def _measure(
 ) -> int:
     """Build and measure, from the start or (`started` is None) from where it was interrupted."""
     from fixturegen import report
-    from fixturegen.runner import ending, session
+    from fixturegen.runs import ending, session
 
     params = options.parameters(fixture)
     built = build.make(project, fixture, params, options.chosen(fixture), say)

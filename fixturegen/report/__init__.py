@@ -1,12 +1,8 @@
 """Summary to text through the fixture's report template; which run is the fixture's text."""
 
 from fixturegen.report.ahead import prepare
-from fixturegen.report.head import current_run
-from fixturegen.report.text import (
-    render_report,
-    stored_text,
-    text_path,
-)
-from fixturegen.summary import summarise
+from fixturegen.report.text import render_report, stored_text, text_path
+from fixturegen.runs.head import current_run
+from fixturegen.runs.summary import summarise
 
 __all__ = ["current_run", "prepare", "render_report", "stored_text", "summarise", "text_path"]

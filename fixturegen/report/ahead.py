@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fixturegen import render
+from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.project import Project
 
 if TYPE_CHECKING:
-    from fixturegen.sandbox import Sandbox
+    from fixturegen.render.sandbox import Sandbox
 
 TEMPLATE = "report.txt.j2"
 _NAMED = re.compile(r'\{%[-+]? *(?:import|include|extends|from) +"([^"]+)"')

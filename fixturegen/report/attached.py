@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from fixturegen import context, errors, record
-from fixturegen.profile import Profile
+from fixturegen import errors
+from fixturegen.instruments.profile import Profile
 from fixturegen.report.view import shown
-from fixturegen.summary import Summary
+from fixturegen.runs import context, record
+from fixturegen.runs.summary import Summary
 
 
 class Attached:

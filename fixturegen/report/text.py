@@ -11,15 +11,17 @@ from typing import Any
 
 import msgspec
 
-from fixturegen import errors, files, machine, mistakes, record, render, visible
-from fixturegen.context import Context
+from fixturegen import errors, files, machine, render, visible
+from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.project import Project
+from fixturegen.render import mistakes
 from fixturegen.report.ahead import TEMPLATE, environment
 from fixturegen.report.attached import Attached
 from fixturegen.report.tuned import rungs
 from fixturegen.report.view import View, label, plural, shown
-from fixturegen.summary import ClaimResult, Summary, summarise
+from fixturegen.runs import record
+from fixturegen.runs.context import Context
+from fixturegen.runs.summary import ClaimResult, Summary, summarise
 
 LINE = 1000  # most characters of what a text says of the machine in one line
 

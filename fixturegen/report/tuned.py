@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fixturegen import visible
-from fixturegen.context import Reading
+from fixturegen.runs.context import Reading
 from fixturegen.tune import KNOBS
 
 UNKNOWN = "unknown: "

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from fixturegen import stats, units, visible
-from fixturegen.context import Context
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import path_part
-from fixturegen.summary import Number, Summary
+from fixturegen.runs.context import Context
+from fixturegen.runs.summary import Number, Summary
 
 ABSENT = "-"
 

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from fixturegen.printed import Columns, Reader
+from fixturegen.fixture.printed import Columns, Reader
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ("c", "rust")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import laid
 
-from fixturegen.project import builtin_templates
+from fixturegen.fixture.project import builtin_templates
 
 NOBODY = 65534
 VARIABLES = {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from measured import CARGO, COMPILERS, LANGUAGES, Programs, call, succeed
 
-from fixturegen.printed import Columns
+from fixturegen.model import Columns
 
 pytestmark = pytest.mark.slow
 

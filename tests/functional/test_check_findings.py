@@ -124,7 +124,7 @@ def test_list_tells_values_as_toml_has_them_and_the_last_runs(tmp_path: Path) ->
 
 @pytest.mark.parametrize("option", [[], ["--set", "fast=false"]])
 def test_a_changed_truth_is_repeated_as_set_takes_it(option: list[str]) -> None:
-    from fixturegen.runner.options import Options
+    from fixturegen.runs.options import Options
 
     sets = {"fast": False} if option else {}
     assert Options(sets=sets).words() == ([" ".join(option)] if option else [])

@@ -12,7 +12,7 @@ import laid
 import pytest
 from sudo import PACKAGES
 
-from fixturegen.launcher_build import COMPILERS
+from fixturegen.launcher.compiling import COMPILERS
 from fixturegen.machine.tools import KNOWN
 
 SAFE = [

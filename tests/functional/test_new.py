@@ -10,7 +10,7 @@ from pathlib import Path
 import laid
 import pytest
 
-from fixturegen.project import builtin_templates
+from fixturegen.fixture.project import builtin_templates
 
 FILES = ["fixture.toml", "walk.c.j2", "walk.rs.j2"]
 

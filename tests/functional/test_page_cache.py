@@ -20,9 +20,9 @@ from laid import Done
 from measured import Programs
 from tiny import folder_of_tools
 
+from fixturegen.fixture.project import Project
+from fixturegen.instruments import prepare, watch
 from fixturegen.machine import storage
-from fixturegen.project import Project
-from fixturegen.runner import prepare, watch
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from typing import Any
 import laid
 import pytest
 
-from fixturegen.runner import perf
-from fixturegen.spec.conditions import PERF_CPU, PERF_RECORD, PERF_STAT
+from fixturegen.fixture.conditions import PERF_CPU, PERF_RECORD, PERF_STAT
+from fixturegen.instruments import perf
 
 pytestmark = pytest.mark.slow
 

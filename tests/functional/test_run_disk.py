@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from tiny import COMMAND, OLDER, Done, Tiny, ended_at_last, environment, finish, wait_until
 
-from fixturegen import record
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
+from fixturegen.runs import record
 
 pytestmark = pytest.mark.slow
 

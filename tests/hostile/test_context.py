@@ -16,8 +16,9 @@ import pytest
 import whole
 from whole import FOLDER, NAME, RUN, TEXT
 
-from fixturegen import context, errors, record
-from fixturegen.project import Project
+from fixturegen import errors
+from fixturegen.fixture.project import Project
+from fixturegen.runs import context, record
 from tests import recorded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))

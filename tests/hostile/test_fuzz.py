@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import whole
 
-from fixturegen import check, errors, files, record, report
-from fixturegen.project import Project
+from fixturegen import check, errors, files, report
+from fixturegen.fixture.project import Project
+from fixturegen.runs import record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))
 import laid

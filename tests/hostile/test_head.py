@@ -12,8 +12,8 @@ import pytest
 import whole
 from whole import FOLDER, NAME, TEXT
 
-from fixturegen import record, report
-from fixturegen.report import head
+from fixturegen import report
+from fixturegen.runs import head, record
 from tests import recorded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))

@@ -9,11 +9,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from fixturegen import check, errors, files, machine, record, render, report
-from fixturegen.context import Binary, Binding, Elf, Kernel, Made, Perf, Reading
-from fixturegen.project import Project
-from fixturegen.runner import ending
-from fixturegen.runner.options import Options, recorded_options
+from fixturegen import check, errors, files, machine, render, report
+from fixturegen.build.binary import Binary
+from fixturegen.fixture.project import Project
+from fixturegen.instruments.perf import Perf
+from fixturegen.instruments.prepare import Made
+from fixturegen.runs import ending, record
+from fixturegen.runs.context import Binding, Elf, Kernel, Reading
+from fixturegen.runs.options import Options, recorded_options
 from tests import recorded
 
 NAME, RUN = "a-loop", "noon"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import compiled, render
+from fixturegen import render
+from fixturegen.render import compiled
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_template_is_compiled_once(
 ) -> None:
     assert text(folder) == "Ada says 2\n"
     assert len(kept(home)) == 1
-    monkeypatch.setattr("fixturegen.sandbox.Sandbox._generate", None)
+    monkeypatch.setattr("fixturegen.render.sandbox.Sandbox._generate", None)
     assert text(folder) == "Ada says 2\n"
 
 

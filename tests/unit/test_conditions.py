@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import errors, spec
+from fixturegen import errors
+from fixturegen.fixture import convert
+from fixturegen.instruments.perf import Trial
+from fixturegen.instruments.prepare import stream
+from fixturegen.instruments.watch import joined, parse_counts
 from fixturegen.languages import LANGUAGES
 from fixturegen.machine import storage
 from fixturegen.model import Fixture
-from fixturegen.runner.perf import Trial
-from fixturegen.runner.prepare import stream
-from fixturegen.runner.unmeasured import Place, unmeasured
-from fixturegen.runner.watch import joined, parse_counts
+from fixturegen.runs.unmeasured import Place, unmeasured
 from tests import recorded
 from tests.recorded import fixture
 
@@ -34,9 +35,9 @@ MODE
 """
 
 
-def load(mode: str = "", metric: str = "", toml: str = TOML) -> Fixture:
+def loaded(mode: str = "", metric: str = "", toml: str = TOML) -> Fixture:
     text = toml.replace("MODE", mode).replace("METRIC", metric)
-    return spec.load(text.encode(), "around", "fixture.toml", LANGUAGES)
+    return convert.load(text.encode(), "around", "fixture.toml", LANGUAGES)
 
 
 MODES = {
@@ -57,7 +58,7 @@ MODES = {
 @pytest.mark.parametrize("mode", MODES)
 def test_a_condition_that_is_wrong_is_named_with_what_is_right(mode: str) -> None:
     with pytest.raises(errors.SpecError) as caught:
-        load(mode)
+        loaded(mode)
     said = f"{caught.value.what} {caught.value.hint}"
     what, hint = MODES[mode]
     assert what in said and hint in said and "seek" in said
@@ -73,13 +74,13 @@ METRICS = {
 @pytest.mark.parametrize("value", METRICS)
 def test_a_metric_may_name_only_what_all_of_its_modes_give(value: str) -> None:
     metric = f'metric.x = {{ value = "{value}", unit = "count" }}'
-    assert load(METRICS[value], metric).program("seek").metrics[1].name == "x"
+    assert loaded(METRICS[value], metric).program("seek").metrics[1].name == "x"
     with pytest.raises(errors.SpecError, match=r"metric\.x"):
-        load("", metric)
+        loaded("", metric)
     other = '\n[[program.mode]]\nname = "two"'
     with pytest.raises(errors.SpecError, match=r"metric\.x"):
-        load(METRICS[value] + other, metric)
-    load(METRICS[value] + other, metric.replace(" }", ', modes = ["one"] }'))
+        loaded(METRICS[value] + other, metric)
+    loaded(METRICS[value] + other, metric.replace(" }", ', modes = ["one"] }'))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_a_metric_may_name_only_what_all_of_its_modes_give(value: str) -> None:
 def test_a_system_program_is_checked(old: str, new: str, what: str) -> None:
     assert old in TOML
     with pytest.raises(errors.SpecError) as caught:
-        load(toml=TOML.replace(old, new))
+        loaded(toml=TOML.replace(old, new))
     assert what in f"{caught.value.what} {caught.value.hint}"
 
 
@@ -117,7 +118,7 @@ FOUND = {"seek.system": Path("/usr/bin/find")}
 
 
 def reason(mode: str, where: Place, found: dict[str, Path] = FOUND) -> str:
-    return unmeasured(load(mode), ["system"], found, where).get("seek.system.one", "")
+    return unmeasured(loaded(mode), ["system"], found, where).get("seek.system.one", "")
 
 
 def test_a_case_that_needs_nothing_is_measured() -> None:
@@ -146,7 +147,7 @@ def test_reasons_name_the_package_the_file_and_the_command() -> None:
 
 
 def test_a_language_that_is_left_out_is_no_matter_of_this() -> None:
-    assert unmeasured(load(), [], {}, place()) == {}
+    assert unmeasured(loaded(), [], {}, place()) == {}
 
 
 # -------------------------------------------------------------------------------- claims, in words
@@ -158,7 +159,7 @@ CLAIM = recorded.TOML.replace(
 
 
 def test_a_claim_that_a_machine_need_not_show_is_undecided_and_says_why() -> None:
-    from fixturegen.summary import Summary, failing
+    from fixturegen.runs.summary import Summary, failing
 
     of = fixture(CLAIM)
     results = Summary(of, of.params).add_all(recorded.samples()).claims()

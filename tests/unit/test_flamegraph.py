@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import flamegraph
+from fixturegen.instruments import flamegraph
 
 SVG = '<?xml version="1.0"?>\n<svg>title</svg>'
 

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from fixturegen import stats
 from fixturegen.errors import SpecError
-from fixturegen.expression import (
-    EvaluationError,
-    check_claim,
-    check_metric,
-    evaluate_metric,
-    parse,
-)
+from fixturegen.expression import EvaluationError, check_claim, check_metric, evaluate_metric, parse
 
 NAMES: Mapping[str, Any] = {
     "latency.ns": "vector",

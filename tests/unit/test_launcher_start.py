@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import launcher_build
 from fixturegen.errors import ToolMissingError
-from fixturegen.launcher import Start, build_launcher, environment, padded_environments
+from fixturegen.launcher import Start, build_launcher, compiling, environment, padded_environments
 
 
 def start(program: str, *args: str, **env: str) -> Start:
@@ -84,14 +83,14 @@ def test_the_digest_knows_source_command_and_compiler(tmp_path: Path) -> None:
     compiler, source = tmp_path / "cc", tmp_path / "a.c"
     compiler.write_text("1")
     source.write_text("int a;")
-    first = launcher_build._digest([str(compiler)], [source])
-    assert launcher_build._digest([str(compiler)], [source]) == first
-    digests = {first, launcher_build._digest([str(compiler), "-O1"], [source])}
+    first = compiling._digest([str(compiler)], [source])
+    assert compiling._digest([str(compiler)], [source]) == first
+    digests = {first, compiling._digest([str(compiler), "-O1"], [source])}
     source.write_text("int b;")
-    digests.add(launcher_build._digest([str(compiler)], [source]))
+    digests.add(compiling._digest([str(compiler)], [source]))
     source.write_text("int a;")
     compiler.write_text("12")
-    digests.add(launcher_build._digest([str(compiler)], [source]))
+    digests.add(compiling._digest([str(compiler)], [source]))
     assert len(digests) == 4
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import context, machine
+from fixturegen import machine
 from fixturegen.errors import DataError
 from fixturegen.machine import Machine, Unknown
 from fixturegen.machine.tree import Tree
+from fixturegen.runs import context
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import trees

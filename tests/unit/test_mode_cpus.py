@@ -8,7 +8,7 @@ import pytest
 
 from fixturegen.errors import SpecError
 from fixturegen.launcher import Start
-from fixturegen.runner.execute import crowded, starts
+from fixturegen.runs.execute import crowded, starts
 from tests.recorded import TOML, fixture
 
 PLACE = '[[program.mode]]\nname = "natural"\n'

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fixturegen import record, report
-from fixturegen.runner import ending
+from fixturegen import report
+from fixturegen.runs import ending, record
 from tests.recorded import context, fixture, lay, rewrite, store
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from fixturegen.fixture.conditions import EVENTS, PERF_CPU, PERF_RECORD, PERF_STAT, PERFS
+from fixturegen.instruments import perf
 from fixturegen.launcher import Start
-from fixturegen.runner import perf
-from fixturegen.spec.conditions import EVENTS, PERF_CPU, PERF_RECORD, PERF_STAT, PERFS
 
 PROGRAMS = Path(__file__).parents[1] / "programs" / "perf"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fixturegen.printed import Reader, UnreadableError
+from fixturegen.fixture.printed import Reader, UnreadableError
 
 ITERATION = r"iteration +(?P<index>\d+): +(?P<ns>\S+) ns"
 

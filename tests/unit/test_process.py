@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import launcher_start, process
+from fixturegen import process
+from fixturegen.launcher import start
 
 
 def tool(folder: Path, name: str) -> Path:
@@ -34,7 +35,7 @@ def test_only_absolute_folders_of_path_are_looked_in(
     assert process.run(["theirs"], cwd=project).code == 127
     assert process.run(["compile"], cwd=project).stdout == f"from {ours} in {project}\n"
     assert process.environment()["PATH"] == str(own)
-    assert launcher_start.environment({})["PATH"] == str(own)  # of what is measured as well
+    assert start.environment({})["PATH"] == str(own)  # of what is measured as well
 
 
 @pytest.mark.parametrize("path", [".", "", ":", "bin"])

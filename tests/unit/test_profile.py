@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fixturegen import profile
+from fixturegen.instruments import profile
 
 PROGRAMS = Path(__file__).parents[1] / "programs" / "perf"
 BINARY = "/x/bin/book"

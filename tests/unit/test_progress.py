@@ -7,7 +7,7 @@ import sys
 
 from fixturegen.cli.progress import TimeLeft
 from fixturegen.model import Case
-from fixturegen.runner.schedule import Step
+from fixturegen.runs.schedule import Step
 
 FAST = Case("loop", "c", "default", "fast")
 SLOW = Case("loop", "c", "default", "slow")
@@ -45,7 +45,7 @@ def test_what_a_process_said_does_nothing_to_the_bar() -> None:
     code = (
         "from fixturegen.cli.progress import Progress, TimeLeft\n"
         "from fixturegen.model import Case, Sample, Usage\n"
-        "from fixturegen.runner.schedule import Step\n"
+        "from fixturegen.runs.schedule import Step\n"
         "step = Step(Case('loop', 'c', 'default', 'fast'), 1, 0)\n"
         "detail = 'x' + chr(0x1b) + ']0;t' + chr(7) + chr(0x202e) + chr(10) + 'all agree'\n"
         "sample = Sample(step.case.path, 1, 0, '', 'exit', detail, Usage(*[0] * 10), {})\n"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from fixturegen import errors, render, sandbox
+from fixturegen import errors, render
 from fixturegen.languages import LANGUAGES
+from fixturegen.render import sandbox
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import rendered
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
+from fixturegen.render import rendered
 
 TOML = """
 title = "A loop"

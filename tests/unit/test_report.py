@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import errors, record, render, report
+from fixturegen import errors, render, report
 from fixturegen.check import Checked, check_fixture
 from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
-from fixturegen.summary import Summary
+from fixturegen.runs import record
+from fixturegen.runs.summary import Summary
 from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen import record, report, spec
-from fixturegen.context import ZEROS, Kept
+from fixturegen import report
+from fixturegen.fixture import convert
+from fixturegen.fixture.printed import Reader
+from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Sample, Usage
-from fixturegen.printed import Reader
-from fixturegen.project import Project
-from fixturegen.summary import Summary
+from fixturegen.runs import record
+from fixturegen.runs.context import ZEROS, Kept
+from fixturegen.runs.summary import Summary
 from tests.recorded import context
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +24,7 @@ TIMED = ("plain", "mlockall", "prefault", "plain,stamps")
 
 def fixture(name: str) -> Fixture:
     content = (ROOT / "templates" / name / "fixture.toml").read_bytes()
-    return spec.load(content, name, "fixture.toml", LANGUAGES)
+    return convert.load(content, name, "fixture.toml", LANGUAGES)
 
 
 def text_of(of: Fixture, outputs: dict[str, str]) -> str:

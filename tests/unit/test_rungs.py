@@ -11,16 +11,17 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from msgspec.structs import replace
 
-from fixturegen import errors, machine, spec, tune
-from fixturegen.context import Reading
+from fixturegen import errors, machine, tune
+from fixturegen.fixture import convert
+from fixturegen.fixture.schema import ModeTable
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Case, Fixture
 from fixturegen.report.tuned import rungs as shown
-from fixturegen.runner.placing import Places, places, reachable
-from fixturegen.runner.rungs import NONE, Rungs, changed
-from fixturegen.runner.schedule import Step
-from fixturegen.runner.unmeasured import Place, unmeasured
-from fixturegen.spec.schema import ModeTable
+from fixturegen.runs.context import Reading
+from fixturegen.runs.placing import Places, places, reachable
+from fixturegen.runs.rungs import NONE, Rungs, changed
+from fixturegen.runs.schedule import Step
+from fixturegen.runs.unmeasured import Place, unmeasured
 from fixturegen.tune import Turned
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
@@ -41,7 +42,7 @@ metric.wall = { value = "process.wall_ns", unit = "ns" }
 def load(*modes: str, toml: str = TOML) -> Fixture:
     for place, keys in enumerate(modes):
         toml += f'[[program.mode]]\nname = "m{place}"\n{keys}\n'
-    return spec.load(toml.encode(), "rungs", "fixture.toml", LANGUAGES)
+    return convert.load(toml.encode(), "rungs", "fixture.toml", LANGUAGES)
 
 
 # ---------------------------------------------------------------------------------- fixture.toml

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from fixturegen.runner.schedule import rounds_of, schedule
+from fixturegen.runs.schedule import rounds_of, schedule
 from tests.recorded import TOML, fixture
 
 BOTH = ("c", "rust")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fixturegen import errors, spec
+from fixturegen import errors
+from fixturegen.fixture import convert
+from fixturegen.fixture.convert import binary_names, metric_names
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
-from fixturegen.spec.convert import binary_names, metric_names
 
 TOML = """
 title = "A fixture"
@@ -45,7 +46,7 @@ args = ["{first_run.c.no_plt}", "x"]
 
 
 def load(text: str = TOML) -> Fixture:
-    return spec.load(text.encode(), "a-fixture", "fixture.toml", LANGUAGES)
+    return convert.load(text.encode(), "a-fixture", "fixture.toml", LANGUAGES)
 
 
 def test_defaults_are_those_of_the_page() -> None:
@@ -102,7 +103,7 @@ def test_a_language_of_tomorrow_needs_no_new_key() -> None:
     text = TOML.replace("c.cflags", "zig.cflags").replace('"c", "rust"', '"c", "zig"')
     text = text.replace('languages = ["rust"]', 'languages = ["zig"]').replace("no_plt", "default")
     known = {"c": LANGUAGES["c"], "zig": Words()}
-    fixture = spec.load(text.encode(), "a-fixture", "fixture.toml", known)
+    fixture = convert.load(text.encode(), "a-fixture", "fixture.toml", known)
     assert fixture.program("first_run").builds[1].flags["zig"].cflags == ("-fno-plt",)
 
 

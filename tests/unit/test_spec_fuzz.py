@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fixturegen import errors, render, spec
+from fixturegen import errors, render
+from fixturegen.fixture import convert
+from fixturegen.fixture.project import builtin_templates
 from fixturegen.languages import LANGUAGES
-from fixturegen.project import builtin_templates
 
 WHOLE = tomllib.loads((builtin_templates() / "p04-first-run" / "fixture.toml").read_text())
 WHOLE["program"] = WHOLE["program"][1:2]  # one program with builds, modes, lines and metrics
@@ -82,7 +83,7 @@ def test_a_spoiled_fixture_is_a_fixture_or_an_error(
         into[place[-1]] = value
     text = "".join(f"{toml(k)} = {toml(v)}\n" for k, v in spoiled.items() if v is not None)
     try:
-        found = spec.load(text.encode(), "p", "fixture.toml", LANGUAGES)
+        found = convert.load(text.encode(), "p", "fixture.toml", LANGUAGES)
     except errors.SpecError as error:
         assert error.what.startswith("fixture.toml: ")
         assert len(error.what) < 6000

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fixturegen.model import Usage
-from fixturegen.summary import MetricError, Summary, failing
+from fixturegen.runs.summary import MetricError, Summary, failing
 from tests.recorded import TOML, fixture, sample, samples
 
 

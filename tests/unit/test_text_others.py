@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fixturegen.check import Checked, check_fixture
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
 from tests.texts import (
     ENDING,
     ROOT,

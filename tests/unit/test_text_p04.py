@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fixturegen.project import Project
+from fixturegen.fixture.project import Project
 from tests.texts import (
     ENDING,
     ROOT,

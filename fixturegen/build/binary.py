@@ -1,0 +1,57 @@
+"""A binary: what a build made, and what is recorded of it."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from fixturegen.model import Sha256, Text, Texts, Whole
+
+
+class Binding(Struct, frozen=True):
+    """When one symbol of a binary is bound, and by which relocation."""
+
+    symbol: Text
+    relocation: Text | None
+    table: Text | None
+    verdict: Text
+    reason: Text
+
+
+class Elf(Struct, frozen=True, rename={"elf_class": "class"}):
+    """How a binary is linked, as `elf.to_json` tells it."""
+
+    path: Text
+    machine: Text
+    elf_class: Text
+    type: Text
+    linking: Text
+    pie: bool
+    relro: Text
+    interpreter: Text | None
+    needed: Texts
+    flags: Texts
+    flags_1: Texts
+    bind_now_tag: bool
+    binds_now: bool
+    build_id: Text
+    readelf_lines: Texts
+    symbols: tuple[Binding, ...] = ()
+
+
+class Kernel(Struct, frozen=True):
+    """What the compiler made of the measured function; without a name there is none."""
+
+    name: Text = ""
+    instructions: Whole = 0
+    vector: bool = False
+
+
+class Binary(Struct, frozen=True):
+    """What a build made, or (without anything but these two) a program of the system."""
+
+    sha256: Sha256
+    shown: Text
+    commands: Texts = ()
+    elf: Elf | None = None
+    bindings: dict[Text, tuple[Binding, ...]] = field(default_factory=dict)
+    kernel: Kernel = Kernel()

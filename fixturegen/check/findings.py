@@ -1,0 +1,226 @@
+"""Compares what is committed with what it must be; writes nothing and starts no process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fixturegen import errors, files, render, report
+from fixturegen.fixture.project import Project
+from fixturegen.languages import LANGUAGES, same_flags
+from fixturegen.model import Fixture, path_part
+from fixturegen.runs import record
+from fixturegen.runs.context import FORMAT, RESTORE
+from fixturegen.runs.summary import summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not agree, with the command that repairs it.
+
+    code: the exit code that it alone would give, 3 for what is not of the shape that it must have.
+    """
+
+    fixture: str
+    kind: str  # "fixture" (itself wrong), "render", "run", "report", "claim", "data"
+    what: str
+    repair: str
+    code: int = errors.CheckError.exit_code
+
+
+@dataclass(slots=True)
+class Checked:
+    """What was compared, and what was found."""
+
+    programs: int = 0
+    texts: int = 0
+    runs: int = 0
+    claims: int = 0
+    undecided: int = 0
+    findings: list[Finding] | None = None
+    notes: list[str] = field(default_factory=list)  # to be known, and nothing to repair
+
+    @property
+    def code(self) -> int:
+        """The exit code of all findings: the largest one, 0 if there is none."""
+        return max((finding.code for finding in self.findings or []), default=0)
+
+    def add(self, finding: Finding) -> None:
+        """Take in one finding."""
+        self.findings = [*(self.findings or []), finding]
+
+
+def check_named(project: Project, name: str, checked: Checked) -> None:
+    """Check the fixture `name`; one that is itself wrong is a finding like any other."""
+    try:
+        fixture = project.load(name)
+    except (errors.SpecError, errors.FileError) as error:
+        checked.add(_wrong(name, error))
+        return
+    try:
+        check_fixture(project, fixture, checked)
+    except errors.SpecError as error:  # one of its templates
+        checked.add(_wrong(name, error))
+
+
+def _wrong(name: str, error: errors.FixturegenError) -> Finding:
+    more = error.hint or "".join(error.quoted[:1])  # the expression, without its caret
+    hint = f"edit it: {more}" if more else "edit it"
+    return Finding(name, "fixture", error.what, hint, errors.SpecError.exit_code)
+
+
+def _damaged(name: str, kind: str, error: errors.FixturegenError) -> Finding:
+    """Return the finding of what cannot be read, or is not what was kept."""
+    shape = isinstance(error, errors.DataError | errors.LinkError)
+    code = errors.DataError.exit_code if shape else errors.CheckError.exit_code
+    return Finding(name, kind, error.what, error.hint or RESTORE, code)
+
+
+def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
+    """Check one fixture's programs, text, stored runs and claims."""
+    _check_programs(project, fixture, checked)
+    check_runs(project, fixture, checked)
+
+
+def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
+    """Check one fixture's text, stored runs and claims."""
+    current = _check_text(project, fixture, checked)
+    try:
+        runs = record.finished_runs(project, fixture.name)
+        strays = record.strays(project, fixture.name)
+    except errors.FixturegenError as error:
+        checked.add(_damaged(fixture.name, "data", error))
+        return
+    for what in strays:
+        checked.add(Finding(fixture.name, "data", f"{what}: it is no run", "remove it"))
+    for run in runs:
+        try:
+            stored = record.stored(project, fixture.name, run)
+            _check_run(project, fixture, stored, run == current, checked)
+        except errors.SpecError as error:
+            if not isinstance(error, errors.LinkError):
+                raise  # a template
+            checked.add(_damaged(fixture.name, "data", error))
+        except (errors.CheckError, errors.DataError, errors.FileError) as error:
+            checked.add(_damaged(fixture.name, "data", error))
+
+
+def check_orphans(project: Project, checked: Checked) -> None:
+    """Find texts and runs in fixtures/ that no fixture is the owner of: nobody compares them."""
+    known = {*project.own, *project.builtin}
+    for name in files.names(project.fixtures):
+        owner = name.removesuffix(".txt")
+        text = owner != name
+        runs = not text and files.kind(project.fixtures / name) == "folder"
+        if (text or runs) and owner not in known:
+            what = f"{project.shown(project.fixtures / name)}: there is no fixture {owner!r}"
+            checked.add(Finding(owner, "report", what, "remove it, or give it its fixture back"))
+
+
+def _check_text(project: Project, fixture: Fixture, checked: Checked) -> str | None:
+    """Return the run that the text is of; a text that names none is a finding."""
+    try:
+        return report.current_run(project, fixture.name)
+    except (errors.CheckError, errors.DataError, errors.FileError, errors.LinkError) as error:
+        if files.kind(report.text_path(project, fixture.name)):  # else of a run, checked itself
+            checked.add(_damaged(fixture.name, "report", error))
+        return None
+
+
+def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> None:
+    repair = f"fixturegen render {fixture.name}"
+    expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+    checked.programs += len(expected)
+    if expected and not any(files.is_file(project.root / path) for path in expected):
+        folders = ", ".join(dict.fromkeys(f"{path.rpartition('/')[0]}/" for path in expected))
+        what = f"none of the {len(expected)} program files is there: {folders}"
+        checked.add(Finding(fixture.name, "render", what, repair))
+        expected = {}
+    for path, text in expected.items():
+        target = project.root / path
+        if not files.is_file(target):
+            checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
+        elif files.read_bytes(target) != text.encode():
+            what = f"{path} is not what the templates give"
+            checked.add(Finding(fixture.name, "render", what, repair))
+    for path in render.leftovers(project, fixture, expected):
+        what = f"{path} is a program that the templates give no more"
+        checked.add(Finding(fixture.name, "render", what, repair))
+
+
+def _check_run(
+    project: Project, fixture: Fixture, stored: record.Stored, current: bool, checked: Checked
+) -> None:
+    """Read a run, which compares its digests; compare the texts made of it, judge the claims."""
+    run = stored.context.run
+    checked.runs += 1
+    for path in stored.strays():
+        checked.add(Finding(fixture.name, "data", f"{path} is not of the run", "remove it"))
+    summary = summarise(fixture, stored)
+    beside = stored.folder / record.REPORT
+    text = report.text_path(project, fixture.name)
+    if not current and stored.context.format < FORMAT:
+        checked.notes.append(
+            f"run {run} of {fixture.name} is of an older format and of no text: "
+            "that its context.json is as it was cannot be told"
+        )
+    if not current and not files.exists(beside):
+        return
+    expected = report.render_report(project, fixture, stored, summary).encode()
+    if files.exists(beside):
+        _compare(project, fixture, stored, beside, expected, checked)
+    if not current:
+        return
+    _compare(project, fixture, stored, text, expected, checked)
+    for what in _other_programs(fixture, stored):
+        words = f"run {run}, of which the text is, came from other {what} than the templates have"
+        checked.add(Finding(fixture.name, "run", words, f"fixturegen run {fixture.name}"))
+    if failed := len(summary.failures):
+        samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
+        checked.notes.append(f"{project.shown(text)} is of run {run}, which has {samples}")
+    for result in summary.claims():
+        checked.claims += 1
+        checked.undecided += result.verdict.state == "undecided"
+        if result.verdict.state == "fails":
+            what = f"run {run}: does not hold: {result.claim.text} [{result.claim.holds}]"
+            checked.add(Finding(fixture.name, "claim", what, f"fixturegen run {fixture.name}"))
+
+
+def _compare(
+    project: Project,
+    fixture: Fixture,
+    stored: record.Stored,
+    path: Path,
+    expected: bytes,
+    checked: Checked,
+) -> None:
+    """Compare a text with what the samples give."""
+    checked.texts += 1
+    repair = f"fixturegen report {fixture.name}"
+    if not files.exists(path):
+        what = f"{project.shown(path)} is missing"
+    elif files.read_bytes(path) == expected:
+        return
+    else:
+        what = f"{project.shown(path)} is not what the samples of run {stored.context.run} give"
+    checked.add(Finding(fixture.name, "report", what, repair))
+
+
+def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
+    """Return what a run was made from that the templates no longer say: parameters, builds."""
+    found = []
+    if stored.context.declared_params != fixture.params:
+        found.append("parameters")
+    declared = {
+        f"{p.name}.{name}{f'.{path_part(b.name)}' if p.declares_builds else ''}": (
+            LANGUAGES[name].shown(p, b)
+        )
+        for p in fixture.programs
+        for name in p.languages
+        for b in p.builds
+        if name in b.flags
+    }
+    for binary, facts in stored.context.binaries.items():
+        if binary not in declared or not same_flags(facts.shown, declared[binary]):
+            found.append(f"flags of {binary}")
+    return found

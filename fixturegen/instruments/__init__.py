@@ -1,0 +1,1 @@
+"""What is done around or watched during a process."""

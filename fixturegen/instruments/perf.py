@@ -1,0 +1,237 @@
+"""Processes under perf: how they are started, what it counted, and why it cannot."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fixturegen import files, process
+from fixturegen.fixture.conditions import (
+    COUNTED,
+    EVENTS,
+    PERF_CPU,
+    PERF_RECORD,
+    PERF_STAT,
+    PERFS,
+    RUNNING,
+)
+from fixturegen.launcher import Start
+from fixturegen.model import Columns, Text, Whole
+
+
+class Perf(Struct, frozen=True):
+    """What perf could do; for each event and each picture "" or why there is none."""
+
+    version: Text
+    paranoid: Text
+    frequency: Whole
+    events: dict[Text, Text]
+    pictures: dict[Text, Text] = field(default_factory=dict)
+
+
+FREQUENCY = 4000  # samples a second of each thread
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+ABSENT = "perf is not on PATH (Debian: linux-perf, Ubuntu: linux-tools-generic)"
+# Without the settings of user and system; a measured process has no HOME with any.
+SETTINGS = {"PERF_CONFIG": "/dev/null"}
+_NEVER_HERE = "this machine has no such counter, or does not show it to its guests"
+_EVENT = re.compile(r"(?:\w+/)?([\w-]+)[/:]?([A-Za-z]*)")
+_KERNEL_ONLY = ("context_switches", "cpu_migrations")  # counted in the kernel: 0 without it
+
+
+class Counts(Struct, frozen=True):
+    """What `perf stat` counted: values as decimal text, and for the others the reason.
+
+    running: percent of the time in which a counter counted; below 100 its value is scaled up.
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    running: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def stat_words(output: Path | None, cpu: int | None) -> list[str]:
+    """Return `perf stat` up to the program: of the process, or of all that runs on `cpu`.
+
+    Without an output it writes to its standard error.
+    """
+    place = [] if cpu is None else ["-a", "-C", str(cpu)]
+    to = [] if output is None else ["-o", str(output)]
+    return ["stat", "-x", ";", *to, *place, "-e", ",".join(EVENTS.values()), "--"]
+
+
+def record_words(output: Path) -> list[str]:
+    """Return `perf record` up to the program: no copy of the binary in the user's ~/.debug."""
+    return ["record", "-q", "-B", "-N", "-F", str(FREQUENCY), "-g", "-o", str(output), "--"]
+
+
+def script_words(data: Path) -> list[str]:
+    """Return `perf script` of what was recorded, as `profile.read_script` reads it."""
+    fields = "comm,tid,event,ip,sym,symoff,dso"
+    return ["script", "-i", str(data), "--no-inline", "--show-lost-events", "-F", fields]
+
+
+def wrapped(start: Start, wrapper: str, output: Path) -> Start:
+    """Return `start` under perf, which writes to `output`."""
+    cpu = max(start.cpus, default=0) if wrapper == PERF_CPU else None
+    words = record_words(output) if wrapper == PERF_RECORD else stat_words(output, cpu)
+    return replace(
+        start,
+        program=process.find("perf") or "perf",
+        args=(*words, start.program, *start.args),
+    )
+
+
+def read_counts(output: Path) -> Columns:
+    """Return the counts of the last process and remove their file; {} if there is none."""
+    if not files.is_file(output):
+        return {}
+    text = files.read_bytes(output).decode(errors="replace")
+    files.remove(output)
+    found = parse_counts(text)
+    return {
+        name: {event: [_value(values[event])] if event in values else [] for event in EVENTS}
+        for name, values in ((COUNTED, found.values), (RUNNING, found.running))
+    }
+
+
+def _value(text: str) -> int | str:
+    return int(text) if text.isdigit() and len(text) < 20 else text
+
+
+def parse_counts(text: str) -> Counts:
+    """Return the counts of `perf stat -x ;`, as perf 4 to 6 write it.
+
+    Rows are value, unit, event, ns counted, percent counted, and what perf makes of it. An event
+    may carry modifiers (`cycles:u`) or, where cores differ, their kind (`cpu_core/cycles/`): its
+    rows are added up.
+    """
+    names = {event: name for name, event in EVENTS.items()}
+    values: dict[str, Decimal] = {}
+    running: dict[str, Decimal] = {}
+    reasons: dict[str, str] = {}
+    for line in text.splitlines():
+        cells = [cell.strip().replace(",", ".") for cell in line.split(";")]
+        if line.startswith("#") or len(cells) < 3:
+            continue
+        event = _EVENT.fullmatch(cells[2])
+        name = names.get(event[1]) if event else None
+        if event is None or name is None:
+            continue
+        reason = _uncounted(cells[0], name, event[2])
+        if reason:
+            reasons.setdefault(name, reason)
+            continue
+        values[name] = values.get(name, Decimal(0)) + Decimal(cells[0])
+        share = _decimal(cells[4]) if len(cells) > 4 else None
+        running[name] = min(running.get(name, Decimal(100)), share or Decimal(100))
+    return Counts(
+        {name: f"{value:f}" for name, value in values.items()},
+        {name: f"{value:f}" for name, value in running.items()},
+        {name: reason for name, reason in reasons.items() if name not in values},
+    )
+
+
+def _uncounted(value: str, name: str, modifiers: str) -> str:
+    """Return why a row has no value of use, or ""."""
+    if "not supported" in value:
+        return _NEVER_HERE
+    if _decimal(value) is None:
+        return f"perf says {value}"
+    if name in _KERNEL_ONLY and "u" in modifiers and "k" not in modifiers:
+        return "it happens in the kernel, which this user may not count (perf_event_paranoid)"
+    return ""
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        found = Decimal(text)
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+class Trial(Struct, frozen=True):
+    """What perf can do here: for each wrapper "" or why not, for each event likewise."""
+
+    version: str = ""
+    paranoid: str = ""
+    refusals: dict[str, str] = field(default_factory=dict)
+    events: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def trial(folder: Path) -> Trial:
+    """Try once each way in which programs are started under perf.
+
+    What it records goes to `folder`, and is removed.
+    """
+    found = process.find("perf")
+    paranoid = _paranoid()
+    if found is None:
+        return Trial("", paranoid, dict.fromkeys(PERFS, ABSENT))
+    stat = _run(found, *stat_words(None, None), "true")
+    counts = parse_counts(stat.stderr)
+    refusals = {
+        PERF_STAT: _refusal(stat, paranoid, PERF_STAT),
+        PERF_CPU: _refusal(_run(found, *stat_words(None, 0), "true"), paranoid, PERF_CPU),
+        PERF_RECORD: _refusal(_recorded(found, folder), paranoid, PERF_RECORD),
+    }
+    if not refusals[PERF_STAT] and not counts.values:
+        refusals[PERF_STAT] = "perf counts nothing here"
+    events = {} if refusals[PERF_STAT] else {e: counts.reasons.get(e, "") for e in EVENTS}
+    version = (process.capture([found, "--version"]) or "").strip()
+    return Trial(version, paranoid, refusals, events)
+
+
+def _recorded(found: str, folder: Path) -> process.Finished:
+    """Return how recording something, and reading it back, ended."""
+    data = folder / "perf-trial"
+    files.make_folder(folder)
+    try:
+        done = _run(found, *record_words(data), "true")
+        return _run(found, *script_words(data)) if done.code == 0 else done
+    finally:
+        files.remove(data)
+
+
+def _run(found: str, *words: str) -> process.Finished:
+    return process.run([found, *words], extra=SETTINGS, timeout_s=20)
+
+
+def _refusal(done: process.Finished, paranoid: str, wrapper: str) -> str:
+    if done.code == 0:
+        return ""
+    said = done.stderr
+    if "Permission error mapping pages" in said:  # the long help of a refusal names mlock as well
+        return "perf may not map its buffers here: kernel.perf_event_mlock_kb is too small"
+    if re.search(r"perf_event_paranoid|Access to performance|[Pp]ermission|EACCES|EPERM", said):
+        most = 0 if wrapper == PERF_CPU else 2
+        if re.fullmatch(r"-?\d+", paranoid) and int(paranoid) <= most:
+            return (
+                f"perf is refused here, though kernel.perf_event_paranoid is {paranoid}: by a "
+                "container's or the machine's security policy"
+            )
+        return (
+            f"perf is refused here: kernel.perf_event_paranoid is {paranoid}, "
+            f"and {most} or less is needed, or root"
+        )
+    lines = [line.strip() for line in said.splitlines() if line.strip(" .:") not in ("", "Error")]
+    return f"perf fails here: {lines[0] if lines else f'exit code {done.code}'}"
+
+
+def _paranoid() -> str:
+    try:
+        return PARANOID.read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def facts(found: Trial, pictures: dict[str, str]) -> Perf:
+    """Return what a reader needs to know of perf here, and of the `pictures` that were drawn."""
+    return Perf(found.version, found.paranoid, FREQUENCY, found.events, pictures)

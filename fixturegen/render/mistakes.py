@@ -1,0 +1,58 @@
+"""What is wrong with a template, in its author's words: where, and the nearest name there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fixturegen import errors
+from fixturegen.errors import nearest
+from fixturegen.model import Value
+
+LONGEST = 500  # characters: Python puts a whole key, however long, into a message
+
+
+class Params(dict[str, Value]):
+    """The parameters as a template sees them; a type of its own, so that messages can name it."""
+
+    shown = "'fixturegen.mistakes.Params object' has no attribute "  # Jinja's words for a wrong key
+
+
+class OutsideError(errors.SpecError):
+    """A template asks for another that is outside; it does not know itself who asks."""
+
+
+def said(error: Exception) -> str:
+    """Return what went wrong in a template, in its author's words."""
+    if isinstance(error, OverflowError):
+        return f"too much for a template: {error}"
+    if isinstance(error, RecursionError):
+        return "includes or calls itself without end"
+    words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return words[:LONGEST]
+
+
+def place(error: BaseException, shown: str) -> str:
+    """Return template and line in which `error` arose: Jinja rewrites the traceback so."""
+    place, step = shown, error.__traceback__
+    while step is not None:
+        name = step.tb_frame.f_code.co_filename
+        if name.startswith("templates/"):
+            place = f"{name}:{step.tb_lineno}"
+        step = step.tb_next
+    return place
+
+
+def near(message: str, values: Mapping[str, Any]) -> str:
+    """Return a hint for an unknown name; of a dict, which may be any, only a close one."""
+    if parameter := re.search(r"params has no '(.*)'", message):
+        return nearest(parameter[1], values.get("params", {}))
+    attribute = re.search(r"attribute '(\w+)'", message)
+    if attribute:
+        hint = nearest(attribute[1], values.get("params", {}))
+        return hint if hint.startswith("did") else ""
+    name = re.search(r"'(\w+)' is undefined", message)
+    if name and name[1] in values:
+        return "an import sees no values unless it ends in `with context`"
+    return nearest(name[1], values) if name else ""

@@ -1,0 +1,130 @@
+"""Sources that nothing has changed are not rendered again: what went in last time, what came out.
+
+Only `build` uses this; what compares (`render --check`, `check`) renders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from fixturegen import errors, files, render
+from fixturegen.fixture.project import Project
+from fixturegen.model import Fixture, Program, Value
+
+NOTE = "rendered.json"
+
+
+def sources(
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    languages: Sequence[str],
+    root: Path,
+    work: Path,
+) -> dict[str, str]:
+    """Return every source (path to text), written to its place below `root`.
+
+    They are rendered only if anything has changed since the note in `work`.
+    """
+    wanted = key(project, fixture, params, languages)
+    known = unchanged(work / NOTE, wanted, root)
+    if known is not None:
+        return known
+    texts = render.fixture_files(project, fixture, params, languages, keep=True)
+    for path, text in texts.items():
+        files.write(root / path, text)
+    remember(work / NOTE, wanted, texts)
+    return texts
+
+
+def needed(
+    texts: Mapping[str, str], fixture: Fixture, program: Program, language: str
+) -> dict[str, str]:
+    """Return the sources (path to text) that can change a program's binary.
+
+    Its own, the shared pieces that these name (and those that they name), and what describes the
+    whole folder to its tools. The Makefile is for readers.
+    """
+    stems = {p: PurePosixPath(p).stem for p in texts if p.startswith(f"{language}/")}
+    others = {other.name for other in fixture.programs} - {program.name}
+    found = {
+        path: texts[path]
+        for path, stem in stems.items()
+        if stem not in others and stem not in fixture.shared and stem != "Makefile"
+    }
+    left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
+    named = set(re.findall(r"\w+", "".join(found.values())))
+    while more := {path: texts[path] for path, stem in left.items() if stem in named}:
+        found |= more
+        left = {path: stem for path, stem in left.items() if path not in more}
+        named = set(re.findall(r"\w+", "".join(more.values())))
+    return found
+
+
+def key(
+    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+) -> str:
+    """Return a digest of all that decides the rendered text; empty if it cannot be told."""
+    digest = hashlib.sha256()
+    folders = [project.folder(fixture.name), *project.shared(fixture.name)]
+    try:
+        asked = [sys.version, *_programs(), sorted(params.items()), list(languages)]
+        digest.update(json.dumps(asked).encode())
+        for path in (each for folder in folders for each in _templates(folder)):
+            content = files.read_bytes(path)
+            digest.update(os.fsencode(path) + f" {len(content)}\n".encode())
+            digest.update(content)
+    except (OSError, errors.FixturegenError):
+        return ""  # rendering says what is wrong
+    return digest.hexdigest()
+
+
+def _templates(folder: Path) -> Iterator[Path]:
+    for name in files.names(folder):
+        if files.kind(folder / name) == "folder":
+            yield from _templates(folder / name)
+        else:
+            yield folder / name
+
+
+def _programs() -> Iterator[tuple[str, int, int]]:
+    """Yield name, size and time of the modules that render: ours, and Jinja's first one."""
+    jinja = importlib.util.find_spec("jinja2")
+    own = Path(__file__).parents[1]
+    sources = [own / "model.py", own / "errors.py"]
+    for room in ("fixture", "languages", "render"):
+        sources += sorted((own / room).glob("*.py"))
+    for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:
+        found = path.stat()
+        yield str(path), found.st_size, found.st_mtime_ns
+
+
+def unchanged(note: Path, wanted: str, root: Path) -> dict[str, str] | None:
+    """Return the sources below `root` (path to text) if they are what `wanted` gave, else None."""
+    try:
+        noted = json.loads(files.read_bytes(note))
+        if not wanted or noted["key"] != wanted:
+            return None
+        contents = {path: files.read_bytes(root / path) for path in noted["sources"]}
+        if {path: _digest(content) for path, content in contents.items()} != noted["sources"]:
+            return None
+        return {path: content.decode() for path, content in contents.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, errors.FixturegenError):
+        return None
+
+
+def remember(note: Path, wanted: str, texts: Mapping[str, str]) -> None:
+    """Note that `wanted` gave `texts`, which are in their places."""
+    sources = {path: _digest(text.encode()) for path, text in texts.items()}
+    files.write(note, json.dumps({"key": wanted, "sources": sources}, indent=1) + "\n")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

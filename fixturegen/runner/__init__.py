@@ -1,1 +1,0 @@
-"""Schedule (pure), then execution, recording each sample at once."""

@@ -1,0 +1,1 @@
+"""A run: its schedule, its execution, its raw data and context, its summary, its states."""

@@ -1,0 +1,406 @@
+"""The raw data on disk: its format, its version, writing, reading and resuming."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fixturegen import bounds, errors, files
+from fixturegen.fixture.project import Project
+from fixturegen.model import Sample
+from fixturegen.runs import context
+from fixturegen.runs.context import RESTORE, Context, Kept
+
+CONTEXT = "context.json"
+SAMPLES = "samples.jsonl"
+PACKED = "samples.jsonl.gz"
+PIECE = 32 * 1024  # bytes of lines that are compressed at once: one by one they take twice as long
+LONGEST = 128 << 20  # bytes of a line: a sample holds what one process printed, 16 MB by default
+REPORT = "report.txt"
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Sample).decode
+_HUGE = re.compile(rb"[0-9]{20}")  # only where there are so many digits may a number be too large
+
+
+def unfinished_folder(project: Project, fixture: str) -> Path:
+    """Return the folder of a fixture's runs under way."""
+    return project.build / "runs" / fixture
+
+
+def run_folder(project: Project, fixture: str, run: str) -> Path:
+    """Return the folder of a finished run."""
+    return project.fixtures / fixture / run
+
+
+def finished_runs(project: Project, fixture: str) -> list[str]:
+    """Return the names of the stored runs, oldest first."""
+    return oldest_first(project, _runs(project.fixtures / fixture))
+
+
+def unfinished_runs(project: Project, fixture: str) -> list[str]:
+    """Return the names of a fixture's runs under way or interrupted, oldest first."""
+    return oldest_first(project, _runs(unfinished_folder(project, fixture)))
+
+
+def oldest_first(project: Project, folders: Iterable[Path]) -> list[str]:
+    """Return the names of the runs in `folders`; one that cannot be read is there, as the oldest.
+
+    So that one damaged run is found by whoever reads it, and does not hide the others. The number
+    decides, for a clock may be set back; runs without one (format 1) are older, by their start.
+    """
+    found = []
+    for folder in folders:
+        key = (0, "")
+        with contextlib.suppress(errors.FixturegenError):
+            known = read_context(project, folder)
+            key = (known.number, known.started)
+        found.append((key, folder.name))
+    return [name for _, name in sorted(found)]
+
+
+def next_number(project: Project, fixture: str) -> int:
+    """Return the number of a new run: above those of all that are known of its fixture."""
+    number = 0
+    for parent in (project.fixtures / fixture, unfinished_folder(project, fixture)):
+        for folder in _runs(parent):
+            with contextlib.suppress(errors.FixturegenError):
+                number = max(number, read_context(project, folder).number)
+    return number + 1
+
+
+def _runs(folder: Path) -> list[Path]:
+    """Return the folders of runs in `folder`, by name; raises errors.LinkError behind a link."""
+    return [folder / name for name in files.names(folder) if not _no_run(folder / name)]
+
+
+def _no_run(path: Path) -> str:
+    """Return why what lies among the runs is none, or ""."""
+    if files.kind(path) != "folder":
+        return "is no folder"
+    if not re.fullmatch(context.NAME, path.name):
+        return "has not the name of a run"
+    return "" if files.kind(path / CONTEXT) == "file" else f"has no {CONTEXT}"
+
+
+def strays(project: Project, fixture: str) -> list[str]:
+    """Return what lies among the stored runs of a fixture and is none, each with the reason."""
+    folder = project.fixtures / fixture
+    if files.kind(folder) not in ("", "folder"):
+        return [f"{project.shown(folder)} is no folder"]
+    reasons = ((folder / name, _no_run(folder / name)) for name in files.names(folder))
+    return [f"{project.shown(path)} {reason}" for path, reason in reasons if reason]
+
+
+def insist_writable(project: Project, fixture: str, run: str | None) -> None:
+    """Raise errors.FileError if a run of the fixture could not be put in its place at its end.
+
+    Makes nothing. run: its name, if it is known.
+    """
+    home = project.fixtures / fixture
+    text = project.fixtures / f"{fixture}.txt"
+    for path, wanted in ((project.fixtures, "folder"), (home, "folder"), (text, "file")):
+        if files.kind(path) not in ("", wanted):
+            raise _in_the_way(project, path, f"is no {wanted}")
+    if run and files.exists(home / run) and (reason := _no_run(home / run)):
+        raise _in_the_way(project, home / run, reason)
+    for folder in (project.fixtures, home):  # the text goes to the first, the run to the second
+        there = next(each for each in (folder, *folder.parents) if files.exists(each))
+        files.insist_writable(there)
+
+
+def _in_the_way(project: Project, path: Path, reason: str) -> errors.FileError:
+    return errors.FileError(
+        f"cannot write to {project.shown(path)}: it {reason}", "move it away, then run again"
+    )
+
+
+class Writer:
+    """Appends samples to a run under way: one write call a sample, compressed alongside.
+
+    Nothing syncs while samples run: what the page cache holds survives the death of any process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = 0
+        self._digest = hashlib.sha256()
+        self._lines = files.append_to(folder / SAMPLES)
+        self._raw = files.create(folder / PACKED)
+        # No time and no name in the header: the same samples are the same bytes.
+        self._waiting = bytearray()
+        self._packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=self._raw, mtime=0)
+
+    def add(self, sample: Sample) -> None:
+        """Write one sample; raises errors.FileError when the system refuses (a full disk)."""
+        line = _encode(sample) + b"\n"
+        try:
+            rest = memoryview(line)
+            while rest:  # an almost full disk takes a part, and says only at the next why no more
+                rest = rest[self._lines.write(rest) :]
+            self._take(line)
+        except OSError as error:
+            raise files.refused(error, "write a sample to", self.folder / SAMPLES) from error
+
+    def _take(self, line: bytes) -> None:
+        self._waiting += line
+        self.count += 1
+        if len(self._waiting) > PIECE:
+            self._pack()
+
+    def _pack(self) -> None:
+        self._digest.update(self._waiting)
+        self._packed.write(self._waiting)
+        self._waiting.clear()
+
+    def again(self, line: bytes) -> None:
+        """Count and compress a line that is in the file already, from before an interruption."""
+        self._take(line)
+
+    def close(self) -> None:
+        """Close the files, the compressed one on disk; raises errors.FileError."""
+        try:
+            self._pack()
+            self._packed.close()
+            self._raw.flush()
+            os.fsync(self._raw.fileno())
+            removed = os.fstat(self._raw.fileno()).st_nlink == 0
+            self._raw.close()
+            self._lines.close()
+        except OSError as error:
+            raise files.refused(error, "write", self.folder / PACKED) from error
+        if removed:
+            raise errors.FileError(
+                f"{self.folder}: was removed while the run wrote to it",
+                "nothing is left of the run",
+            )
+
+    def abandon(self) -> None:
+        """Close what can be closed; the lines that were written stay for `--resume`."""
+        for stream in (self._packed, self._raw, self._lines):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def finish(self, told: Context) -> Context:
+        """Close, and complete the context: from now on the run only wants its text; return it.
+
+        The order matters to whoever is killed in between: the lines go last, when the context
+        says that the compressed ones, which are on disk by then, are all.
+        """
+        self.close()
+        packed = files.sha256(self.folder / PACKED)
+        kept = Kept(self.count, self._digest.hexdigest(), packed)
+        _, content = context.signed(replace(told, samples=kept))
+        path = self.folder / CONTEXT
+        files.write(path, content)
+        files.remove(self.folder / SAMPLES)
+        return context.decode(content, str(path))  # as whoever reads it will see it
+
+
+def write_context(folder: Path, told: Context) -> None:
+    """Write the context of a run under way."""
+    files.write(folder / CONTEXT, context.encode(told))
+
+
+def read_context(project: Project, folder: Path) -> Context:
+    """Return the context of the run in `folder`, which is named like it, as is its parent.
+
+    Raises errors.DataError if it is not of the shape of one, and errors.CheckError if it is of
+    another version, or not what the run wrote.
+    """
+    shown = project.shown(folder / CONTEXT)
+    content = files.read_bytes(folder / CONTEXT)
+    found = context.decode(content, shown)
+    for key, said, there in (
+        ("fixture", found.fixture, folder.parent.name),
+        ("run", found.run, folder.name),
+    ):
+        if said != there:
+            raise errors.DataError(f"{shown}: {key}: {said[:80]!r} lies at {there!r}", RESTORE)
+    if found.digest and not context.proven(content, found.digest):
+        raise errors.CheckError(f"{shown}: is not what the run wrote", RESTORE)
+    return found
+
+
+def under_way(folder: Path) -> int | None:
+    """Return how many samples of a run under way are in its file; None if there is no such file.
+
+    What an interruption came between: a sample that is written and not counted yet is there.
+    """
+    path = folder / SAMPLES
+    return files.read_bytes(path).count(b"\n") if files.exists(path) else None
+
+
+def take_up(folder: Path) -> list[bytes]:
+    """Return the whole lines of a run under way, and leave only those in its file.
+
+    A torn last line goes, and so does one that cannot be read: both are measured again.
+    """
+    path = folder / SAMPLES
+    if not files.exists(path):
+        return []
+    content = files.read_bytes(path)
+    lines = [line for line in content.splitlines(keepends=True) if _intact(line)]
+    kept = b"".join(lines)
+    if content.startswith(kept):
+        files.truncate(path, len(kept))
+    else:
+        files.write(path, kept)
+    return lines
+
+
+def _intact(line: bytes) -> bool:
+    try:
+        decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return line.endswith(b"\n")
+
+
+def decode(line: bytes) -> Sample:
+    """Return the sample of one line; raises ValueError and RecursionError for any other line."""
+    found = _decode(line)
+    if _HUGE.search(line):
+        _insist_small(found)
+    return found
+
+
+def _insist_small(sample: Sample) -> None:
+    """Raise ValueError for an integer that does not fit in 64 bits: msgspec takes any."""
+    numbers = [value for columns in sample.lines.values() for v in columns.values() for value in v]
+    numbers += [sample.round, sample.position, sample.leftovers, sample.rcu]
+    numbers += msgspec.structs.astuple(sample.usage)
+    for number in numbers:
+        if isinstance(number, int) and not context.SMALLEST <= number <= context.LARGEST:
+            raise ValueError("a number does not fit in 64 bits")
+
+
+class Stored(Struct, frozen=True):
+    """A run whose samples are all there; `shown` is what messages call its folder."""
+
+    folder: Path
+    context: Context
+    shown: str
+
+    @property
+    def kept(self) -> Kept:
+        """What the run kept of its samples; raises errors.DataError for a run under way."""
+        if self.context.samples is None:
+            raise errors.DataError(f"{self.shown}/{CONTEXT}: samples: missing", RESTORE)
+        return self.context.samples
+
+    def digest(self) -> str:
+        """Return one SHA-256 over everything that the run keeps: no byte of it can change unseen.
+
+        That of the context, in which those of the samples and the attachments stand. A context of
+        format 1 knows neither itself nor the bytes of the compressed file: both are read again.
+        """
+        if self.context.digest:
+            return self.context.digest
+        digest = hashlib.sha256(files.read_bytes(self.folder / CONTEXT))
+        digest.update(files.sha256(self.folder / PACKED).encode())
+        return digest.hexdigest()
+
+    def verify(self) -> None:
+        """Raise errors.CheckError if a file is not what was kept; the context's own was read."""
+        wanted = dict(self.context.attachments)
+        if self.kept.packed:
+            wanted[PACKED] = self.kept.packed
+        for name, digest in wanted.items():
+            self._read(name, digest)
+
+    def strays(self) -> list[str]:
+        """Return what lies in the folder and is not of the run, as messages name it."""
+        own = {CONTEXT, PACKED, REPORT, *self.context.attachments}
+        return [f"{self.shown}/{name}" for name in files.names(self.folder) if name not in own]
+
+    def _read(self, name: str, digest: str) -> bytes:
+        try:
+            content = files.read_bytes(self.folder / name)
+        except errors.FileError as error:
+            raise errors.CheckError(error.what, RESTORE) from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise errors.CheckError(
+                f"{self.shown}/{name}: is not the file that the run kept", RESTORE
+            )
+        return content
+
+    def attachment(self, name: str) -> bytes | None:
+        """Return a file beside the samples, None if the run has none of this name.
+
+        Raises errors.CheckError if it is not what was kept.
+        """
+        digest = self.context.attachments.get(name)
+        return None if digest is None else self._read(name, digest)
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield every sample in order, after `verify`.
+
+        The digest of the uncompressed lines is compared when the last one was read. Raises
+        errors.CheckError if the data is not what was kept, errors.DataError if it is no sample.
+        """
+        self.verify()
+        shown = f"{self.shown}/{PACKED}"
+        digest, count = hashlib.sha256(), 0
+        bounds.at(shown)
+        try:
+            with (
+                files.open_binary(self.folder / PACKED) as raw,
+                gzip.GzipFile(fileobj=raw) as stream,
+            ):
+                while line := stream.readline(LONGEST):
+                    digest.update(line)
+                    count += 1
+                    if len(line) == LONGEST:
+                        what = f"line {count}: is longer than {LONGEST >> 20} MB"
+                        raise errors.DataError(f"{shown}: {what}", RESTORE)
+                    yield _sample(line, f"{shown}: line {count}")
+        except (OSError, EOFError, zlib.error) as error:
+            raise errors.CheckError(f"{shown}: cannot be read: {error}", RESTORE) from error
+        if (count, digest.hexdigest()) != (self.kept.count, self.kept.sha256):
+            raise errors.CheckError(
+                f"{shown}: {count} samples that are not those the run kept ({self.kept.count})",
+                RESTORE,
+            )
+
+
+def _sample(line: bytes, shown: str) -> Sample:
+    try:
+        return decode(line)
+    except msgspec.ValidationError as error:
+        raise errors.DataError(f"{shown}: {context.said(error)}", RESTORE) from error
+    except RecursionError as error:
+        raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
+    except ValueError as error:
+        raise errors.DataError(f"{shown}: is no sample: {error}", RESTORE) from error
+
+
+def stored(project: Project, fixture: str, run: str) -> Stored:
+    """Return the finished run `run`; raises errors.UsageError if there is none.
+
+    Raises errors.DataError and errors.CheckError as `read_context` does.
+    """
+    folder = run_folder(project, fixture, run)
+    if not re.fullmatch(context.NAME, run) or _no_run(folder):
+        known = finished_runs(project, fixture)
+        hint = f"stored: {', '.join(known)}" if known else f"fixturegen run {fixture} makes one"
+        raise errors.UsageError(f"{fixture} has no run {run!r}", hint)
+    return finished(project, folder)
+
+
+def finished(project: Project, folder: Path) -> Stored:
+    """Return the run in `folder`, whose last sample is there; raises errors.DataError if not."""
+    found = Stored(folder, read_context(project, folder), project.shown(folder))
+    if found.kept and found.context.lacking is None:
+        raise errors.DataError(f"{found.shown}/{CONTEXT}: lacking: missing", RESTORE)
+    return found

@@ -1,0 +1,286 @@
+"""One run of one fixture: from the built binaries to raw data among the fixtures."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from fixturegen import __version__, build, errors, files, launcher, machine
+from fixturegen.fixture.project import Project
+from fixturegen.instruments import profiling
+from fixturegen.instruments.around import Around
+from fixturegen.instruments.prepare import make_files
+from fixturegen.machine import disturb
+from fixturegen.model import Fixture, Sample
+from fixturegen.runs import record
+from fixturegen.runs.context import FORMAT, Asked, Context
+from fixturegen.runs.ending import Ended, lacking
+from fixturegen.runs.execute import Execution, launcher_binary, starts
+from fixturegen.runs.options import Options
+from fixturegen.runs.placing import places
+from fixturegen.runs.rungs import Rungs, changed
+from fixturegen.runs.schedule import Step, rounds_of, runnable, schedule
+from fixturegen.runs.summary import Summary
+from fixturegen.runs.unmeasured import here, storages, unmeasured
+
+if TYPE_CHECKING:
+    from fixturegen.tune import Guard
+
+Watch = Callable[[Step, Sample, int], None]
+
+LOOK_S = 5.0  # how often another run on this machine is looked for while this one measures
+
+# What must be as it was for a run to be resumed, and how it is called.
+SAME = (
+    ("params", "parameters"),
+    ("rounds", "rounds"),
+    ("seed", "seed"),
+    ("languages", "languages"),
+    ("declaration", "programs, modes or lines in fixture.toml"),
+    ("cpus", "CPUs"),
+    ("boot", "boot of the machine"),
+    ("unmeasured", "cases that can be measured"),
+)
+
+
+class Session:
+    """A run from its first process to its last, or to an interruption."""
+
+    def __init__(
+        self,
+        project: Project,
+        fixture: Fixture,
+        options: Options,
+        built: build.Built,
+        name: str,
+        guard: Guard | None = None,
+    ) -> None:
+        """`guard` does to the machine what `options.allow` allows; without it nothing is done."""
+        self.project = project
+        self.fixture = fixture
+        self.options = options
+        self.built = built
+        self.name = name
+        self.params = options.parameters(fixture)
+        self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
+        self.rounds = rounds_of(fixture, options.rounds)
+        again = " ".join(["fixturegen run", fixture.name, *replace(options, allow=()).words()])
+        self._machine = machine.describe(options.root)
+        self._places = places(
+            self._machine, fixture, options.cpu, frozenset(os.sched_getaffinity(0))
+        )
+        nowhere = self._places.nowhere
+        place = here(options.allow, again, project.build, nowhere, guard, options.root)
+        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
+        self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
+        self.folder = record.unfinished_folder(project, fixture.name) / name
+        self.summary = Summary(fixture, self.params)
+        self.done = 0
+        self._failed: Counter[str] = Counter()
+        self._lines: list[bytes] = []  # of this run, from before an interruption
+        self._guard = guard
+        self.context: Context
+
+    def _now(self, started: str, number: int) -> Context:
+        """Return what a reader needs to judge or repeat the run, as far as it is known now."""
+        fixture, options = self.fixture, self.options
+        return Context(
+            format=FORMAT,
+            fixturegen=__version__,
+            fixture=fixture.name,
+            run=self.name,
+            started=started,
+            number=number,
+            params=self.params,
+            declared_params=fixture.params,
+            seed=options.seed,
+            rounds=self.rounds,
+            declared_rounds=rounds_of(fixture, None),
+            languages=tuple(self.languages),
+            declared_languages=fixture.languages,
+            missing=self.built.missing,
+            machine=self._machine,
+            cpus=dict(self._places.cpus),
+            cpu_reason=self._places.reason,
+            disturbances=tuple(machine.disturbances(Path("/"))),
+            toolchain={name: tuple(lines) for name, lines in self.built.toolchain.items()},
+            binaries=self.built.facts,
+            options=tuple(options.words()),
+            asked=Asked(
+                rounds=options.rounds,
+                seed=options.seed,
+                languages=options.languages,
+                cpu=options.cpu,
+                allow=options.allow,
+                as_root=options.as_root,
+                sysfs=options.sysfs,
+            ),
+            unmeasured=self.unmeasured,
+            storage=storages(fixture, self.project.build),
+            boot=self._boot(),
+            declaration=_declaration(fixture),
+            resumed=(),
+        )
+
+    def _boot(self) -> str:
+        boot = self._machine.boot_id
+        return boot if isinstance(boot, str) else ""
+
+    def _keep(self, **changes: Any) -> None:
+        """Change what the context says, and write it."""
+        self.context = replace(self.context, **changes)
+        record.write_context(self.folder, self.context)
+
+    def begin(self, started: str) -> None:
+        """Make the folder of a new run."""
+        self.context = self._now(started, record.next_number(self.project, self.fixture.name))
+        self._keep()
+
+    def resume(self) -> None:
+        """Take up a run under way; raises errors.UsageError if it would not be the same run."""
+        kept = record.read_context(self.project, self.folder)
+        now = self._now(kept.started, kept.number)
+        for key, what in SAME:
+            if getattr(kept, key) != getattr(now, key):
+                raise self._differs(what)
+        if _digests(kept) != _digests(now):
+            raise self._differs("binaries")
+        files.sweep(self.folder)
+        self._lines = record.take_up(self.folder)
+        done = set()
+        for line in self._lines:
+            sample = record.decode(line)
+            done.add((sample.case, sample.round))
+            self.summary.add(sample)
+            self._failed[sample.case] += sample.status != "ok"
+        self.done = len(self._lines)
+        self.steps = [s for s in self.steps if (s.case.path, s.round) not in done]
+        self.context = now
+        # What the samples that are there were measured under.
+        self._keep(
+            machine=kept.machine,
+            disturbances=kept.disturbances,
+            launcher=kept.launcher,
+            rungs=kept.rungs,
+            resumed=(*kept.resumed, self.done),
+        )
+
+    def _differs(self, what: str) -> errors.UsageError:
+        return errors.UsageError(
+            f"cannot resume {self.fixture.name} run {self.name!r}: other {what} than when it began",
+            f"start anew without --resume; the {self.project.shown(self.folder)} folder keeps what "
+            "was measured",
+        )
+
+    def measure(
+        self,
+        watch: Watch,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ended:
+        """Run what is left to do, and finish. On an exception everything measured stays.
+
+        Only after `begin` or `resume`.
+        meanwhile: called now and then while short programs run ahead of us.
+        """
+        self._meanwhile = meanwhile
+        cwd = self.project.build / self.fixture.name / "cwd"
+        files.make_folder(cwd)
+        cases = [
+            case
+            for p in self.fixture.programs
+            for case in runnable(self.fixture, p, self.languages, self.unmeasured)
+        ]
+        made, facts = make_files(self.fixture, cwd.parent / "files")
+        self._keep(files=facts)
+        paths = {**self.built.paths, **made}
+        ways = starts(self.fixture, cases, paths, self._places.cpus, cwd)
+        around = Around(self.fixture, paths, cwd, self.folder, self._drop_caches)
+        rungs = self._rungs()
+        execution = Execution(self.fixture, self.summary, self.steps, self._failed, around, rungs)
+        writer = record.Writer(self.folder)
+        try:
+            for line in self._lines:
+                writer.again(line)
+            if self.steps:
+                self._execute(execution, ways, writer, watch)
+            return self._finish(writer, execution)
+        except BaseException:
+            writer.abandon()
+            raise
+
+    def _drop_caches(self) -> None:
+        assert self._guard is not None  # else its cases are not measured
+        self._guard.drop_caches()
+
+    def _rungs(self) -> Rungs:
+        found = {program: {**modes} for program, modes in self.context.rungs.items()}
+        options, guard = self.options, self._guard
+        return Rungs(self.fixture, guard, options.root, found, lambda: self._keep(rungs=found))
+
+    def _execute(
+        self,
+        execution: Execution,
+        ways: Any,
+        writer: record.Writer,
+        watch: Watch,
+    ) -> None:
+        binary = launcher_binary(self.project)
+        allowed = os.sched_getaffinity(0)
+        if self._places.others:
+            os.sched_setaffinity(0, self._places.others)
+        try:
+            with launcher.Launcher(binary, self.project.root) as started:
+                self._keep(launcher=started.hello)
+                started.meanwhile = self._meanwhile if self._places.others else None
+                looked = time.monotonic()
+                for step, sample, values in execution.run(started, ways):
+                    writer.add(sample)
+                    self.summary.add(sample, values)
+                    self.done += 1
+                    watch(step, sample, self.done)
+                    if time.monotonic() > looked + LOOK_S:
+                        looked = time.monotonic()
+                        self._note("another fixturegen run")
+        finally:
+            os.sched_setaffinity(0, allowed)  # the next fixture chooses among all of them again
+
+    def _note(self, only: str = "") -> None:
+        """Add the disturbances of now; while we run ourselves, our own load is not one."""
+        known = list(self.context.disturbances)
+        for words in machine.disturbances(Path("/")):
+            if only in words:
+                disturb.add(known, words)
+        self.context = replace(self.context, disturbances=tuple(known))
+
+    def _finish(self, writer: record.Writer, execution: Execution) -> Ended:
+        self._note()
+        used, attached = profiling.finished(self.fixture, self.folder, self.project.build)
+        told = replace(
+            self.context,
+            skipped=dict(sorted(execution.skipped.items())),
+            unmeasured={**self.context.unmeasured, **execution.refused},
+            disturbances=(*self.context.disturbances, *changed(self.context.rungs)[1]),
+            walls_ns=self.summary.walls_ns(),
+            perf=used,
+            attachments=attached,
+        )
+        told = writer.finish(replace(told, lacking=lacking(told, self.summary)))
+        stored = record.Stored(self.folder, told, self.project.shown(self.folder))
+        return Ended(stored, self.summary)
+
+
+def _declaration(fixture: Fixture) -> str:
+    """Return a digest of what is started and how it is read; metrics may change at any time."""
+    programs = [replace(program, metrics=()) for program in fixture.programs]
+    return hashlib.sha256(repr(programs).encode()).hexdigest()
+
+
+def _digests(context: Context) -> dict[str, str]:
+    return {name: binary.sha256 for name, binary in context.binaries.items()}

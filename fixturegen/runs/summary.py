@@ -1,0 +1,222 @@
+"""Samples to metrics, groups and verdicts; pure, and fed one sample at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fixturegen import errors, expression, visible
+from fixturegen.fixture.checks import check_param
+from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
+from fixturegen.runs import record
+from fixturegen.runs.context import RESTORE
+
+KEPT = 5  # samples of each case whose printed lines a report may show
+Number = int | float
+
+
+class MetricError(ValueError):
+    """A sample whose lines do not give a metric: the message names the metric."""
+
+
+class Metrics:
+    """Evaluates the metrics of one program's samples; expressions are compiled once."""
+
+    def __init__(self, program: Program, params: Mapping[str, Value]) -> None:
+        self._program = program
+        self._params = {f"params.{key}": value for key, value in params.items()}
+        self._parsed = [(m, expression.parse(m.value)) for m in program.metrics]
+        self._by_mode: dict[str, list[tuple[Metric, expression.Expression]]] = {}
+
+    def of(self, sample: Sample, mode: str) -> dict[str, Number]:
+        """Return each metric of the sample; raises MetricError if its lines do not give one."""
+        wanted = self._by_mode.get(mode)
+        if wanted is None:
+            wanted = [(m, e) for m, e in self._parsed if not m.modes or mode in m.modes]
+            self._by_mode[mode] = wanted
+        values: dict[str, Any] = dict(self._params)
+        for name, columns in sample.lines.items():
+            for column, entries in columns.items():
+                values[f"{name}.{column}"] = entries
+        result: dict[str, Number] = {}
+        for metric, parsed in wanted:
+            for path in parsed.paths:
+                if path not in values:
+                    values[path] = _usage(sample, path)
+            try:
+                result[metric.name] = expression.evaluate_metric(parsed, values)
+            except expression.EvaluationError as error:
+                if not metric.optional:
+                    raise MetricError(f"metric {metric.name}: {error}") from error
+        return result
+
+
+def _usage(sample: Sample, path: str) -> Number | list[Number]:
+    """Return the kernel's accounting under the name `process.NAME`; [] if `path` is none."""
+    scope, _, name = path.partition(".")
+    found: Number | list[Number] = getattr(sample.usage, name, []) if scope == "process" else []
+    return found
+
+
+class CaseSummary(Struct):
+    """What the processes of one case gave; the lists run parallel, one entry an ok process."""
+
+    case: Case
+    rounds: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    values: dict[str, list[Number | None]] = field(default_factory=dict)
+    kept: list[dict[str, dict[str, list[int | str]]]] = field(default_factory=list)
+    failed: list[tuple[int, str, str]] = field(default_factory=list)
+    wall_ns: int = 0
+    leftovers: int = 0
+    rcu: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many processes are in the statistics."""
+        return len(self.rounds)
+
+
+class ClaimResult(Struct, frozen=True):
+    """A claim's verdict on a run. kind: "count" if every metric that it cites is one."""
+
+    claim: Claim
+    verdict: expression.Verdict
+    kind: Kind
+
+
+class Summary:
+    """All samples of one run, as metrics."""
+
+    def __init__(self, fixture: Fixture, params: Mapping[str, Value]) -> None:
+        self.fixture = fixture
+        self.params = dict(params)
+        self.cases = {
+            case.path: CaseSummary(case, values={m.name: [] for m in program.metrics_of(case.mode)})
+            for program in fixture.programs
+            for case in program.cases()
+        }
+        self.foreign: dict[str, int] = {}
+        self.stats: dict[str, dict[str, Any]] = {}  # of a path, once it was asked for
+        self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
+        self._kinds = metric_kinds(fixture)
+
+    def metrics(self, sample: Sample) -> dict[str, Number]:
+        """Return the metrics of an ok sample; raises MetricError."""
+        case = self.cases[sample.case].case
+        return self._metrics[case.program].of(sample, case.mode)
+
+    def add(self, sample: Sample, values: dict[str, Number] | None = None) -> None:
+        """Take in one sample; `values` are its metrics if the caller has them already."""
+        into = self.cases.get(sample.case)
+        if into is None:  # the fixture no longer has this case: said in the report
+            self.foreign[sample.case] = self.foreign.get(sample.case, 0) + 1
+            return
+        into.wall_ns += sample.usage.wall_ns
+        into.leftovers += sample.leftovers
+        into.rcu += sample.rcu > 0
+        if sample.status != "ok":
+            into.failed.append((sample.round, sample.status, sample.detail))
+            return
+        try:
+            found = self.metrics(sample) if values is None else values
+        except MetricError as error:
+            into.failed.append((sample.round, "unread", str(error)))
+            return
+        if self.stats:
+            self.stats.clear()
+        into.rounds.append(sample.round)
+        into.positions.append(sample.position)
+        into.after.append(sample.after)
+        for name, values_so_far in into.values.items():
+            values_so_far.append(found.get(name))
+        if len(into.kept) < KEPT:
+            into.kept.append(sample.lines)
+
+    def add_all(self, samples: Iterable[Sample]) -> Summary:
+        """Take in every sample, and return self."""
+        for sample in samples:
+            self.add(sample)
+        return self
+
+    @property
+    def failures(self) -> list[tuple[str, int, str, str]]:
+        """Every failed sample: case, round, status, detail."""
+        return [(path, *entry) for path, c in self.cases.items() for entry in c.failed]
+
+    def walls_ns(self) -> dict[str, int]:
+        """Return the mean wall time of each case's processes, failed ones too."""
+        counts = {path: c.count + len(c.failed) for path, c in self.cases.items()}
+        return {path: c.wall_ns // counts[path] for path, c in self.cases.items() if counts[path]}
+
+    @property
+    def measured(self) -> int:
+        """How many samples are in the statistics."""
+        return sum(case.count for case in self.cases.values())
+
+    def values(self, path: str) -> list[Number]:
+        """Return the processes' values of `program.language[.build].mode.metric`; KeyError."""
+        case, _, metric = path.rpartition(".")
+        if path not in self._kinds:
+            raise KeyError(path)
+        return [v for v in self.cases[case].values.get(metric, []) if v is not None]
+
+    def unit(self, path: str) -> str:
+        """Return the unit of a path; KeyError if the fixture has no such metric."""
+        return self._kinds[path][1]
+
+    def claims(self) -> list[ClaimResult]:
+        """Return the verdict of every claim."""
+        processes: dict[str, Any] = {
+            f"params.{key}": [value]
+            for key, value in self.params.items()
+            if not isinstance(value, str)
+        }
+        processes |= {path: self.values(path) for path in self._kinds}
+        results = []
+        for claim in self.fixture.claims:
+            parsed = expression.parse(claim.holds)
+            kinds = {self._kinds[p][0] for p in parsed.paths if p in self._kinds}
+            verdict = expression.evaluate_claim(parsed, processes)
+            if verdict.state == "fails" and claim.otherwise:
+                verdict = replace(verdict, state="undecided", reason=claim.otherwise)
+            results.append(ClaimResult(claim, verdict, "time" if "time" in kinds else "count"))
+        return results
+
+
+def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
+    """Return the summary of a stored run, under the parameters that it ran with.
+
+    Raises errors.DataError if those are not of the types that the fixture declares.
+    """
+    shown = f"{stored.shown}/{record.CONTEXT}"
+    for key, value in stored.context.params.items():
+        declared = type(fixture.params.get(key, value))
+        if type(value) is not declared and {type(value), declared} != {int, float}:
+            wanted = f"expected {declared.__name__}, got {type(value).__name__}"
+            raise errors.DataError(f"{shown}: params.{visible.escape(key, 80)}: {wanted}", RESTORE)
+        try:
+            check_param(key, value, shown)
+        except errors.SpecError as error:
+            raise errors.DataError(error.what, RESTORE) from error
+    params = {**fixture.params, **stored.context.params}
+    return Summary(fixture, params).add_all(stored.samples())
+
+
+def metric_kinds(fixture: Fixture) -> dict[str, tuple[Kind, str]]:
+    """Return the kind and unit of every path that an expression may name."""
+    return {
+        f"{case.path}.{metric.name}": (metric.kind, metric.unit)
+        for program in fixture.programs
+        for case in program.cases()
+        for metric in program.metrics_of(case.mode)
+    }
+
+
+def failing(results: Iterable[ClaimResult], *, strict: bool) -> list[ClaimResult]:
+    """Return the claims that make a run exit 1: those on counts, with `strict` any."""
+    return [r for r in results if r.verdict.state == "fails" and (strict or r.kind == "count")]

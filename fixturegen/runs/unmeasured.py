@@ -1,0 +1,150 @@
+"""Which cases cannot be measured here, and why: a tool, a file or a permission is not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fixturegen.fixture.conditions import DROP, EVICT, PERFS, STRACE, TUNE, permitted_knobs, words
+from fixturegen.instruments import perf, watch
+from fixturegen.languages import package
+from fixturegen.machine import storage
+from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program, path_part
+from fixturegen.privileges import SUDO
+
+if TYPE_CHECKING:
+    from fixturegen.tune import Guard
+
+
+class Place(Struct, frozen=True):
+    """Where a run is: what decides whether a case can be measured.
+
+    again: the command of this run without --allow; build: where binaries and made files are;
+    nowhere: the modes, as `program.mode`, for which there is no CPU; held: whether a guardian does
+    what was allowed; refused: the knobs that cannot be turned here; caches_refusal: why the page
+    cache cannot be emptied, or "".
+    """
+
+    allowed: Collection[str]
+    again: str
+    build: Path
+    root: bool = False
+    nowhere: Mapping[str, str] = {}
+    held: bool = False
+    caches_refusal: str = ""
+    count_refusal: Callable[[], str] = watch.refusal
+    perf_trial: Callable[[Path], perf.Trial] = perf.trial
+    refused: Callable[[], Mapping[str, str]] = dict
+
+
+def here(
+    allowed: Collection[str],
+    again: str,
+    build: Path,
+    nowhere: Mapping[str, str],
+    guard: Guard | None,
+    root: Path,
+) -> Place:
+    """Return the place of this process; knobs are those below `root`."""
+
+    def refused() -> dict[str, str]:
+        from fixturegen.tune import states
+
+        found = {each.knob: each.reason for each in states(root) if each.verdict == "no"}
+        return found | (guard.refused if guard else {})
+
+    return Place(
+        allowed,
+        again,
+        build,
+        os.geteuid() == 0,
+        nowhere,
+        guard is not None,
+        guard.caches_refusal if guard else "",
+        cache(watch.refusal),
+        refused=cache(refused),
+    )
+
+
+def unmeasured(
+    fixture: Fixture, languages: Collection[str], found: Mapping[str, Path], place: Place
+) -> dict[str, str]:
+    """Return the path of each case of `languages` that cannot be measured, with the reason.
+
+    found: the binaries by their names in arguments. Languages that are not there are no matter
+    of this: a run without them is not complete, while one without these cases is.
+    """
+    reasons = {}
+    for program in fixture.programs:
+        for case in (c for c in program.cases() if c.language in languages):
+            reason = _reason(program, program.mode(case.mode), case, found, place)
+            if reason:
+                reasons[case.path] = reason
+    return reasons
+
+
+def _reason(
+    program: Program, mode: Mode, case: Case, found: Mapping[str, Path], place: Place
+) -> str:
+    if case.language == SYSTEM and f"{program.name}.{SYSTEM}" not in found:
+        return f"{program.command} is not on PATH (Debian: {package(program.command)})"
+    for arg in mode.args:
+        if arg.startswith("/") and not Path(arg).exists():
+            return f"there is no {arg} on this machine"
+    if mode.wrapper == STRACE and place.count_refusal():
+        return place.count_refusal()
+    if mode.wrapper in PERFS and (refusal := place.perf_trial(place.build).refusals[mode.wrapper]):
+        root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again} --as-root"
+        return f"{refusal}{root}"
+    if any(words(step)[0] == EVICT for step in mode.prepare):
+        kind = storage.of(place.build).get("type", "")
+        if kind in storage.IN_MEMORY:
+            return f"the build folder is on {kind}: its files are in memory and nowhere else"
+    if nowhere := place.nowhere.get(f"{program.name}.{path_part(mode.name)}", ""):
+        return nowhere
+    return _permission(mode, place) if mode.allow or mode.tune else ""
+
+
+def _permission(mode: Mode, place: Place) -> str:
+    """Return why the mode may not do what must be allowed, with the command that would."""
+    knobs = permitted_knobs(place.allowed)
+    asked = [mode.allow] if mode.allow else []
+    if mode.tune:
+        asked.append(TUNE + ",".join(dict.fromkeys((*knobs, *mode.tune))))
+    sudo = "" if place.root else SUDO
+    command = " ".join([f"{sudo}{place.again}", *(f"--allow {what}" for what in asked)])
+    if mode.allow and mode.allow not in place.allowed:
+        return f"the caches of the machine are emptied only when asked, by root: {command}"
+    known = place.refused() if mode.tune else {}
+    reasons = dict.fromkeys(known[knob] for knob in mode.tune if knob in known)
+    refused = [
+        f"{', '.join(k for k in mode.tune if known.get(k) == reason)}: {reason}"
+        for reason in reasons
+    ]
+    if not {*mode.tune} <= {*knobs}:
+        return (
+            f"the machine is changed only when asked, by root: {command}"
+            + f" (and cannot be here: {'; '.join(refused)})" * bool(refused)
+        )
+    if not place.held:
+        return f"needs root: {command}"
+    if mode.allow == DROP and place.caches_refusal:
+        return f"the caches cannot be emptied here, not even by root: {place.caches_refusal}"
+    return f"cannot be turned here: {'; '.join(refused)}" if refused else ""
+
+
+def storages(fixture: Fixture, build: Path) -> dict[str, str]:
+    """Return what each folder that the fixture reads, and the build folder, is stored on.
+
+    Named as in fixture.toml: a text shows no other path.
+    """
+    modes = [mode for program in fixture.programs for mode in program.modes]
+    named = [arg for mode in modes for arg in mode.args if arg.startswith("/")]
+    found = {arg: storage.line(storage.of(Path(arg))) for arg in named if Path(arg).exists()}
+    evicts = any(words(step)[0] == EVICT for mode in modes for step in mode.prepare)
+    return {**found, **({"build": storage.line(storage.of(build))} if evicts else {})}

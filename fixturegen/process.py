@@ -140,8 +140,8 @@ def capture(argv: Sequence[str], timeout_s: float = 20) -> str | None:
     return done.stdout if done.code == 0 else None
 
 
-def find(tool: str) -> str | None:
-    """Return the path of `tool` in the absolute folders of PATH, or None."""
+def find(tool: str, beside: str = "") -> str | None:
+    """Return the path of `tool` in the folder `beside`, or an absolute one of PATH, or None."""
     import shutil
 
-    return shutil.which(tool, path=search_path())
+    return shutil.which(tool, path=os.pathsep.join(filter(None, (beside, search_path()))))

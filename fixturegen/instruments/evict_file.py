@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from fixturegen.instruments.instrument import Instrument, Reading, Refusal, Subject
+from fixturegen.instruments.instrument import AddedLine, Instrument, Refusal, Subject
 from fixturegen.model import Columns
 
 
@@ -23,7 +23,7 @@ class EvictFile(Instrument):
         "`evict.resident`, its size and what stayed, an entry for each file"
     )
     on_disk = True
-    readings = (Reading("evict", ("bytes", "resident")),)
+    lines = (AddedLine("evict", ("bytes", "resident")),)
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return that the build folder is in memory: there is nothing to evict its files to."""

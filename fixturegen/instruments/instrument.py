@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 Key = Literal["prepare", "watch", "wrapper"]  # of a mode: where an instrument is named
 
 
-class Reading(Struct, frozen=True):
+class AddedLine(Struct, frozen=True):
     """A line that an instrument adds to a sample; no program may print a line of this name.
 
     columns: their names; None if only the process decides them: system calls, functions.
     """
 
-    line: str
+    name: str
     columns: tuple[str, ...] | None = None
 
-    def names(self, cited: Iterable[str]) -> set[str]:
+    def paths(self, cited: Iterable[str]) -> set[str]:
         """Return `line.column` of each column; of those that the process decides, the cited."""
         if self.columns is None:
-            return {name for name in cited if name.startswith(f"{self.line}.")}
-        return {f"{self.line}.{column}" for column in self.columns}
+            return {path for path in cited if path.startswith(f"{self.name}.")}
+        return {f"{self.name}.{column}" for column in self.columns}
 
 
 class Refusal(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Instrument:
     page writes it, and `takes`: how many, at least and at most. description: follows the word on
     the reference page. tool: what it starts. asks: for one that must be allowed by `run --allow
     NAME`, what it does to the machine and to whom. on_disk: what it tells depends on what the
-    build folder is stored on. readings: what it adds to a sample.
+    build folder is stored on. lines: what it adds to a sample.
     """
 
     name: ClassVar[str]
@@ -76,7 +76,7 @@ class Instrument:
     tool: ClassVar[Tool | None] = None
     asks: ClassVar[str] = ""
     on_disk: ClassVar[bool] = False
-    readings: ClassVar[tuple[Reading, ...]] = ()
+    lines: ClassVar[tuple[AddedLine, ...]] = ()
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return why it cannot be used on this machine, with its files in the folder `build`."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fixturegen.instruments.instrument import Instrument, Reading, Subject
+from fixturegen.instruments.instrument import AddedLine, Instrument, Subject
 from fixturegen.model import Columns
 
 MEMINFO = Path("/proc/meminfo")
@@ -22,7 +22,7 @@ class Meminfo(Instrument):
         "columns `meminfo.buffers`, `.cached`, `.reclaimable` in kB, entry 0 before and entry 1 "
         "after the process"
     )
-    readings = (Reading("meminfo", tuple(KEYS)),)
+    lines = (AddedLine("meminfo", tuple(KEYS)),)
 
     def before(self, subject: Subject, arguments: Sequence[str]) -> Columns:
         """Return one entry for each column, as it is now."""

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import files, process
-from fixturegen.instruments.instrument import Reading, Refusal
+from fixturegen.instruments.instrument import AddedLine, Refusal
 from fixturegen.model import Columns, Text, Whole
 from fixturegen.process import Tool
 
@@ -51,7 +51,7 @@ EVENTS = {
     "cache_misses": "cache-misses",
     "branch_misses": "branch-misses",
 }
-COUNTED = (Reading("counted", tuple(EVENTS)), Reading("running", tuple(EVENTS)))
+COUNTED = (AddedLine("counted", tuple(EVENTS)), AddedLine("running", tuple(EVENTS)))
 # Without the settings of user and system; a measured process has no HOME with any.
 SETTINGS = {"PERF_CONFIG": "/dev/null"}
 _NEVER_HERE = "this machine has no such counter, or does not show it to its guests"
@@ -197,7 +197,7 @@ def _try_stat(perf: str, cpu: int | None) -> Trial:
 
 
 def try_record(folder: Path) -> Trial | None:
-    """Return what came of recording a process in `folder` and reading it; None without perf."""
+    """Return what came of recording a process in `folder` and line it; None without perf."""
     perf = process.find("perf")
     return _try_record(perf, folder) if perf else None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixturegen.instruments import perf
-from fixturegen.instruments.instrument import Instrument, Reading, Refusal, Subject
+from fixturegen.instruments.instrument import AddedLine, Instrument, Refusal, Subject
 from fixturegen.model import Columns
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ class PerfRecord(Instrument):
         "the thread with most of `kernel`), and of that thread `own.FUNCTION`, `total.FUNCTION`"
     )
     tool = perf.TOOL
-    readings = (
-        Reading("profile", ("samples", "lost", "thread")),
-        Reading("own"),
-        Reading("total"),
+    lines = (
+        AddedLine("profile", ("samples", "lost", "thread")),
+        AddedLine("own"),
+        AddedLine("total"),
     )
 
     def refusal(self, build: Path) -> Refusal | None:

@@ -23,7 +23,7 @@ class PerfStat(Instrument):
         "`running.EVENT`, percent of the time in which it counted"
     )
     tool = perf.TOOL
-    readings = perf.COUNTED
+    lines = perf.COUNTED
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return why perf may not count a process, or counts nothing."""

@@ -20,7 +20,7 @@ class PerfStatCpu(Instrument):
     key = "wrapper"
     description = "the same of all that runs on the last of its CPUs"
     tool = perf.TOOL
-    readings = perf.COUNTED
+    lines = perf.COUNTED
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return why perf may not count a CPU."""

@@ -81,22 +81,17 @@ def described(key: Key) -> str:
 
 def lines() -> set[str]:
     """Return the names of lines that instruments add: no program may print one of them."""
-    return {reading.line for each in INSTRUMENTS for reading in each.readings}
+    return {line.name for each in INSTRUMENTS for line in each.lines}
 
 
-def column_names(modes: Iterable[Mode], cited: Iterable[str]) -> set[str]:
+def column_paths(modes: Iterable[Mode], cited: Iterable[str]) -> set[str]:
     """Return the columns that the instruments of every one of `modes` give.
 
     cited: the columns that an expression names; an instrument may give any of those whose names
     only the process decides.
     """
     given = [
-        {
-            name
-            for use in uses(mode)
-            for each in use.instrument.readings
-            for name in each.names(cited)
-        }
+        {path for use in uses(mode) for line in use.instrument.lines for path in line.paths(cited)}
         for mode in modes
     ]
     return set.intersection(*given) if given else set()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fixturegen import files, process
-from fixturegen.instruments.instrument import Instrument, Reading, Refusal, Subject
+from fixturegen.instruments.instrument import AddedLine, Instrument, Refusal, Subject
 from fixturegen.model import Columns
 from fixturegen.process import Tool
 
@@ -31,7 +31,7 @@ class StraceCount(Instrument):
         "`syscalls.total`"
     )
     tool = Tool("strace", ("strace",), "strace", "no counts of system calls", option="-V")
-    readings = (Reading("syscalls"),)
+    lines = (AddedLine("syscalls"),)
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return why strace cannot count here: it is tried once."""

@@ -78,6 +78,11 @@ class Instrument:
     on_disk: ClassVar[bool] = False
     lines: ClassVar[tuple[AddedLine, ...]] = ()
 
+    @property
+    def form(self) -> str:
+        """Its name and what stands behind it, as an author writes them."""
+        return f"{self.name} {self.arguments}".rstrip()
+
     def refusal(self, build: Path) -> Refusal | None:
         """Return why it cannot be used on this machine, with its files in the folder `build`."""
         if self.tool is None or any(process.find(command) for command in self.tool.commands):

@@ -18,7 +18,10 @@ class PerfStatCpu(Instrument):
 
     name = "perf-stat-cpu"
     key = "wrapper"
-    description = "the same of all that runs on the last of its CPUs"
+    description = (
+        "under perf, which counts the events of all that runs on the last of its CPUs: the same "
+        "columns"
+    )
     tool = perf.TOOL
     lines = perf.COUNTED
 

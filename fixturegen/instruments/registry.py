@@ -71,14 +71,6 @@ def used(fixture: Fixture) -> list[Instrument]:
     return list(dict.fromkeys(use.instrument for use in every))
 
 
-def described(key: Key) -> str:
-    """Return what the reference page says of the instruments at `key`."""
-    return "; ".join(
-        f"`{' '.join(filter(None, (each.name, each.arguments)))}`: {each.description}"
-        for each in at(key).values()
-    )
-
-
 def lines() -> set[str]:
     """Return the names of lines that instruments add: no program may print one of them."""
     return {line.name for each in INSTRUMENTS for line in each.lines}

@@ -157,11 +157,6 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
 
     @property
-    def alone(self) -> bool:
-        """Whether something is done right before or after its process, and none is in flight."""
-        return bool(self.prepare or self.watch or self.wrapper)
-
-    @property
     def references(self) -> list[str]:
         """The names of binaries and files that it stands on: `{first_run.rust}`."""
         named = (*self.args, *self.prepare)

@@ -15,8 +15,8 @@ from msgspec import Struct
 from fixturegen import process
 
 ABSENT = (
-    "no tool for flame graphs: `make flame`, or flamegraph, inferno-flamegraph or flamegraph.pl on "
-    "PATH; the folded stacks are kept"
+    "no tool for flame graphs: `make flame` adds one (the extra `flame` of this package), or have "
+    "flamegraph, inferno-flamegraph or flamegraph.pl on PATH; the folded stacks are kept"
 )
 
 

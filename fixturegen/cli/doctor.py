@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fixturegen.machine import Choice, Machine
     from fixturegen.machine.finding import Finding
     from fixturegen.machine.layout import Layout
-    from fixturegen.machine.tools import Tool
+    from fixturegen.process import Tool
 
 WIDTH = 80
 INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
@@ -84,8 +84,8 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     machine = machines.describe(place)
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
-    found, needs = _tools() if here.live else ([], {})
-    findings = [*found, *conditions(machine, here)]
+    asked, needs = _tools() if here.live else ([], {})
+    findings = [*asked, *conditions(machine, here)]
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:
@@ -105,6 +105,7 @@ def _tools() -> tuple[list[Finding], dict[str, set[str]]]:
     A language whose package is wrong has a row that says so.
     """
     from fixturegen import errors
+    from fixturegen.instruments import registry
     from fixturegen.languages import LANGUAGES
     from fixturegen.machine.finding import Finding
     from fixturegen.machine.tools import LAUNCHER, TOOLS, tools
@@ -126,15 +127,15 @@ def _tools() -> tuple[list[Finding], dict[str, set[str]]]:
                 LAUNCHER.name if tool.command in LAUNCHER.commands else tool.command
                 for tool in default
             }
-    return [*tools(rows.values()), *wrong], needs
+    return [*tools(rows.values(), registry.tools()), *wrong], needs
 
 
 def _row_of(language: Language, needed: languages.Tool, *, optional: bool) -> Tool:
     """Return what doctor asks of a tool that a language needs."""
-    from fixturegen.machine.tools import Tool
+    from fixturegen.process import Tool
 
     name = needed.command
-    asked = (argv[1:] for argv in language.identity("") if argv[0] == name)
+    asked = (argv[-1] for argv in language.identity("") if argv[0] == name)
     without = f"no {language.label} program can be built"
     return Tool(
         name,
@@ -142,7 +143,7 @@ def _row_of(language: Language, needed: languages.Tool, *, optional: bool) -> To
         needed.package,
         f"no build that names {name} can be made" if optional else without,
         "" if optional else f"{language.label} programs (no toolchain)",
-        next(asked, ("--version",)),
+        next(asked, "--version"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Go: a module without dependencies for each fixture, a folder for each program and shared piece."""
+"""Go: a module for each fixture, in it a folder for each program and shared piece."""
 
 from __future__ import annotations
 

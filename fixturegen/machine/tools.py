@@ -6,30 +6,15 @@ import os
 import platform
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from fixturegen import process
 from fixturegen.machine.finding import Finding
 from fixturegen.machine.tree import printable
+from fixturegen.process import Tool
 
 TOOLS = "Tools"
 TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool by the names it may have on PATH, and its Debian package.
-
-    `without` is what cannot be done if it is missing; `cannot` the same in the summary's words.
-    """
-
-    name: str
-    commands: tuple[str, ...]
-    package: str
-    without: str
-    cannot: str = ""
-    arguments: tuple[str, ...] = ("--version",)
 
 
 LAUNCHER = Tool(
@@ -44,35 +29,29 @@ KNOWN = (
     Tool("make", ("make",), "make", "no Makefile of readers can be used; fixturegen needs none"),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
-    Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
-    Tool("strace", ("strace",), "strace", "no counts of system calls", arguments=("-V",)),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
     Tool("lstopo", ("lstopo-no-graphics", "lstopo"), "hwloc", "no picture of cores and caches"),
 )
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools(compilers: Iterable[Tool]) -> list[Finding]:
-    """Return one finding for each tool; starts each once, for its version.
+def tools(compilers: Iterable[Tool], instruments: Iterable[Tool]) -> list[Finding]:
+    """Return one finding for each tool; starts each for its version.
 
     compilers: what the languages need; what the launcher needs too has one row.
     """
     python = Finding(TOOLS, "python", "ok", platform.python_version())
     others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
     first, second, *rest = KNOWN
-    return [
-        *(_finding(tool) for tool in (first, second, *others, *rest)),
-        python,
-        _libc(),
-        *_static(),
-    ]
+    asked = (first, second, *others, *rest, *instruments)
+    return [*map(_finding, asked), python, _libc(), *_static()]
 
 
 def _finding(tool: Tool) -> Finding:
     command = next((name for name in tool.commands if process.find(name)), "")
     if not command:
         return _missing(tool, tool.without, f"apt install {tool.package}")
-    printed = process.capture([command, *tool.arguments], TIMEOUT_S)
+    printed = process.capture([command, tool.option], TIMEOUT_S)
     if printed is None:
         shim = "rustup default stable, or " if command in SHIMS else ""
         text = f"{command} is on PATH but does not run: {tool.without}"

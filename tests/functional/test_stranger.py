@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import laid
 import pytest
-import stranger
+
+from tests import stranger
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +153,7 @@ def test_without_its_compiler_its_rows_are_absent_and_the_text_is_complete(
     assert done.code == 0, done.said
     text = (root / "fixtures/p01.txt").read_text()
     assert "Echo! left out: echoc is not on PATH" in text
-    assert "C     default  plain   value     count     2        64" in text
+    assert re.search("^C +default +plain +value +count +2 +64 ", text, re.MULTILINE)
     assert "lacks" not in done.said
 
 
@@ -188,7 +190,7 @@ def test_a_broken_package_is_named_by_what_uses_its_language(
         other = laid.project(tmp_path / "other")
         assert run(other, "list", extra).code == 0
         done = run(other, "doctor", extra)
-        assert done.code == 0 and "pip uninstall echo-for-fixturegen" in done.out
+        assert done.code == 0 and "uninstall echo-for-fixturegen" in " ".join(done.out.split())
 
 
 def test_two_packages_or_one_of_our_names_are_a_collision(root: Path, tmp_path: Path) -> None:

@@ -30,13 +30,16 @@ var name string
 // Output is standard output, buffered as C's is.
 var Output = bufio.NewWriter(os.Stdout)
 
-// Begin names the program in messages, and keeps Go's runtime away from what is measured: main
-// stays on its thread, whose faults are counted, and nothing is collected. What is left of the
-// runtime is a thread of its own that looks after long running code; it interrupts ours every
-// 10 ms with a signal.
+// Main stays on the main thread, whose faults are counted.
+func init() {
+	runtime.LockOSThread()
+}
+
+// Begin names the program in messages, and keeps Go's runtime away from what is measured: nothing
+// is collected. What is left of it are threads of its own, of which one looks after long running
+// code: it interrupts ours every 10 ms with a signal.
 func Begin(program string) {
 	name = program
-	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 }
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from pathlib import Path
 
-import laid
-
 LANGUAGE = """\
+import shlex
 from pathlib import Path, PurePosixPath
 
 from fixturegen.languages import Plan, Rendered, Tool
@@ -56,7 +55,7 @@ class Echo:
         return (compiler, *flags, f"{program.name}.echo", to)
 
     def shown(self, program, build):
-        return " ".join(self._command(program, build, f"{program.name}-{build.name}"))
+        return shlex.join(self._command(program, build, f"{program.name}-{build.name}"))
 
     def plan(self, fixture, program, build, out, sources):
         made = f"{program.name}-{build.name}"
@@ -82,11 +81,18 @@ POINT = "[fixturegen.languages]\n{name} = {value}\n"
 METADATA = "Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
 
 
+def _put(root: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content, encoding="utf-8")
+    return root
+
+
 def install(site: Path, *, name: str = "echo", value: str = "", source: str = LANGUAGE) -> Path:
     """Put the package into `site`, as pip leaves it, and return `site`."""
     package = f"{name}_for_fixturegen"
     metadata = f"{package}-1.0.dist-info"
-    return laid.put(
+    return _put(
         site,
         {
             f"{package}/__init__.py": source,
@@ -103,15 +109,14 @@ def install(site: Path, *, name: str = "echo", value: str = "", source: str = LA
 
 def compiler(folder: Path, name: str = "echoc") -> Path:
     """Put the compiler into `folder`, and return it."""
-    laid.put(folder, {name: COMPILER})
+    _put(folder, {name: COMPILER})
     (folder / name).chmod(0o755)
     return folder
 
 
 def environment(site: Path, tools: Path) -> dict[str, str]:
     """Return what a command is started with so that both are found."""
-    return {"PYTHONPATH": str(site), "PATH": f"{tools}:{laid.environment()['PATH']}"}
+    return {"PYTHONPATH": str(site), "PATH": f"{tools}:{os.environ['PATH']}"}
 
 
 PYTHON = ("-P",)
-assert sys.version_info >= (3, 11)  # -P

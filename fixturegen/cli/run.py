@@ -255,7 +255,6 @@ class Run(msgspec.Struct, frozen=True):
 
     def _measure(self, run: New | Interrupted, options: Options) -> int:
         """Build and measure what there is to come."""
-        from fixturegen import report
         from fixturegen.runs import record, session, states
 
         params = options.parameters(self.fixture)
@@ -281,11 +280,24 @@ class Run(msgspec.Struct, frozen=True):
             self._kept(kept),
             Progress(self.fixture.name, total, current.done, left) as progress,
         ):
-            meanwhile = report.prepare(self.project, self.fixture)
-            measured = current.measure(progress.update, meanwhile)
+            measured = current.measure(progress.update, self._ahead())
         later = measured.context.unmeasured.items() - current.unmeasured.items()
         self._say_unmeasured(dict(later))
         return self._conclude(measured)
+
+    def _ahead(self) -> Callable[[], None]:
+        """Return what prepares the report piece by piece; its modules are not needed before."""
+        prepared: list[Callable[[], None]] = []
+
+        def next_piece() -> None:
+            if prepared:
+                prepared[0]()
+            else:
+                from fixturegen import report
+
+                prepared.append(report.prepare(self.project, self.fixture))
+
+        return next_piece
 
     def _conclude(self, measured: Measured) -> int:
         """Put the run in its place, and say what it found."""

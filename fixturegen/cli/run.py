@@ -218,7 +218,7 @@ def _run_all(
         sets = {key: value for key, value in options.sets.items() if key in fixture.params}
         own = replace(options, allow=permission.own(fixture, options.allow), sets=sets)
         try:
-            codes.append(Run(project, fixture, own, given, guard).code())
+            codes.append(Turn(project, fixture, own, given, guard).code())
         except errors.FixturegenError as error:
             rest = " ".join(later.name for later in fixtures[place + 1 :])
             if rest and not given.resume:
@@ -227,8 +227,8 @@ def _run_all(
     return codes
 
 
-class Run(msgspec.Struct, frozen=True):
-    """One fixture's turn. options: what of them concerns it; so its run is recorded."""
+class Turn(msgspec.Struct, frozen=True):
+    """One fixture's turn. options: what of them concerns it, for so its run is recorded."""
 
     project: Project
     fixture: Fixture

@@ -21,7 +21,7 @@ ABSENT = (
 
 
 class Drawing(Struct, frozen=True):
-    """A way to draw: the tool's name, its arguments for folded stacks and a title, its variables."""
+    """A way to draw: the tool, its arguments for folded stacks and a title, its variables."""
 
     name: str
     arguments: Callable[[Path, str], list[str]]
@@ -33,7 +33,7 @@ def _of_inferno(folded: Path, title: str) -> list[str]:
 
 
 def _of_recordings(folded: Path, title: str) -> list[str]:
-    """Return the arguments for a program that itself folds what perf recorded: ours stands for it."""
+    """Return those of a program that would fold what perf recorded: our stacks stand for it."""
     stacks = shlex.join(["cat", str(folded)])
     given = ["--perfdata", str(folded), "--post-process", stacks]
     return ["--deterministic", "--title", title, *given, "--output", "/dev/stdout"]

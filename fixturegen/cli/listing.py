@@ -12,7 +12,7 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.report.view import plural
+from fixturegen.report.formats import plural
 from fixturegen.runs import record
 
 SHOWN = 3  # stored runs, the last ones

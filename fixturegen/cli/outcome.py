@@ -9,7 +9,9 @@ from fixturegen import errors, files, report
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.report.view import View, number, plural, table
+from fixturegen.report.formats import number, plural
+from fixturegen.report.table import aligned
+from fixturegen.report.view import statistics
 from fixturegen.runs import record
 from fixturegen.runs.ending import Ended, put_in_place, textless
 from fixturegen.runs.summary import Summary, failing
@@ -91,23 +93,22 @@ def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> 
 
 def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
-    view = View(summary)
     rows = []
     for path, case in summary.cases.items():
         for metric in summary.fixture.program(case.case.program).metrics_of(case.case.mode)[:1]:
-            found = view.stat(f"{path}.{metric.name}")
-            if found["n"] or case.failed:
+            known = statistics(summary, f"{path}.{metric.name}")
+            if known.n or case.failed:
                 rows.append(
                     [
                         path,
                         metric.name,
-                        number(found["median"]),
-                        number(found["iqr"]),
+                        number(known.median),
+                        number(known.iqr),
                         metric.unit,
-                        str(found["n"]),
+                        str(known.n),
                         str(len(case.failed) or ""),
                     ]
                 )
     more = len(rows) - ROWS
-    text = table(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
+    text = aligned(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
     return [*text.split("\n"), *([f"... and {more} more rows in the fixture"] if more > 0 else [])]

@@ -13,7 +13,7 @@ from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
 from fixturegen.fixture.project import Project
-from fixturegen.report.view import plural
+from fixturegen.report.formats import plural
 from fixturegen.runs import record
 
 

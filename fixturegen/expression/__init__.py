@@ -5,7 +5,7 @@ Python's syntax, read with `ast` and turned into nodes of our own; nothing is ev
 """
 
 from fixturegen.expression.check import check_claim, check_metric
-from fixturegen.expression.claim import Verdict, evaluate_claim
+from fixturegen.expression.claim import Verdict, evaluate_claim, evaluate_number
 from fixturegen.expression.functions import FUNCTIONS
 from fixturegen.expression.metric import EvaluationError, evaluate_metric
 from fixturegen.expression.nodes import Expression, ExpressionError
@@ -21,5 +21,6 @@ __all__ = [
     "check_metric",
     "evaluate_claim",
     "evaluate_metric",
+    "evaluate_number",
     "parse",
 ]

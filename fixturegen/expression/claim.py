@@ -83,6 +83,20 @@ def evaluate_claim(
     return Verdict("holds" if result else "fails", used, missing)
 
 
+def evaluate_number(
+    expr: Expression, processes: Mapping[str, Sequence[int | float] | int | float]
+) -> int | float | None:
+    """Return the number that an expression over processes gives; None if it is unknown.
+
+    `processes` is that of `evaluate_claim`; raises ExpressionError for a condition.
+    """
+    given = {path: _given(path, processes[path]) for path in expr.paths if path in processes}
+    result = _Judge(expr, {p: v for p, v in given.items() if v != []}).value(expr.root)
+    if isinstance(result, bool):
+        raise ExpressionError("a column is a number, not a condition", expr.text, 0)
+    return None if isinstance(result, _Unknown) else result
+
+
 def _given(path: str, given: Any) -> Any:
     if not is_param(path):
         return column(given, path)

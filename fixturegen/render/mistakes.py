@@ -19,8 +19,12 @@ class Params(dict[str, Value]):
     shown = "'fixturegen.mistakes.Params object' has no attribute "  # Jinja's words for a wrong key
 
 
-class OutsideError(errors.SpecError):
-    """A template asks for another that is outside; it does not know itself who asks."""
+class MisuseError(errors.SpecError):
+    """A template asks for what there is not; it does not know itself in which line."""
+
+
+class OutsideError(MisuseError):
+    """A template asks for another that is outside."""
 
 
 def said(error: Exception) -> str:

@@ -198,9 +198,9 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
         raise errors.SpecError(
             f"{mistakes.place(error, shown)}: {said}", mistakes.near(said, values)
         ) from error
-    except mistakes.OutsideError as error:
+    except mistakes.MisuseError as error:
         raise errors.SpecError(
-            f"{mistakes.place(error, shown)}: {error.what}", error.hint
+            f"{mistakes.place(error, shown)}: {error.what}", error.hint, error.quoted
         ) from error
     except errors.FixturegenError:
         raise

@@ -101,7 +101,6 @@ class Summary:
             for case in program.cases()
         }
         self.foreign: dict[str, int] = {}
-        self.stats: dict[str, dict[str, Any]] = {}  # of a path, once it was asked for
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
         self._kinds = metric_kinds(fixture)
 
@@ -127,8 +126,6 @@ class Summary:
         except MetricError as error:
             into.failed.append((sample.round, "unread", str(error)))
             return
-        if self.stats:
-            self.stats.clear()
         into.rounds.append(sample.round)
         into.positions.append(sample.position)
         into.after.append(sample.after)

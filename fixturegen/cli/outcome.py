@@ -110,5 +110,6 @@ def short_table(summary: Summary) -> list[str]:
                     ]
                 )
     more = len(rows) - ROWS
-    text = aligned(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
+    headings = ["case", "metric", "median", "IQR", "unit", "n", "failed"]
+    text = aligned(headings, rows[:ROWS], "llrrlrr")
     return [*text.split("\n"), *([f"... and {more} more rows in the fixture"] if more > 0 else [])]

@@ -16,7 +16,6 @@ from fixturegen import expression
 from fixturegen.errors import nearest
 from fixturegen.model import Case, path_part
 from fixturegen.render.mistakes import MisuseError
-from fixturegen.report.columns import fill
 from fixturegen.report.values import Number, Plain
 from fixturegen.runs.summary import Summary
 
@@ -40,13 +39,20 @@ class Cells:
         self._summary = summary
 
     def number(self, cell: str, row: Mapping[str, Plain], where: str = "") -> Number | None:
-        """Return what a cell gives for a row; None if something in it was not measured."""
-        parsed = _parsed(fill(cell, row, path=True))
+        """Return what a cell gives for a row; None if something in it was not measured.
+
+        cell: without fields; where: only processes in which this metric is not 0 (`not METRIC`: is).
+        """
+        parsed = _parsed(cell)
         values = {path: self._values(path, row, where) for path in parsed.paths}
         try:
             return expression.evaluate_number(parsed, values)
         except expression.ExpressionError as error:
             raise MisuseError(error.what, error.hint, error.quoted) from error
+
+    def marked(self, row: Mapping[str, Plain], metric: str) -> bool:
+        """Whether a metric of the row's case is not 0 in some process."""
+        return any(self._values(f"{_OWN}.{metric}", row, ""))
 
     def _values(self, path: str, row: Mapping[str, Plain], where: str) -> list[Number]:
         case, _, metric = path.rpartition(".")

@@ -18,7 +18,7 @@ from fixturegen.model import path_part
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Number, Plain
 
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{([\w.-]+)\}")
 _RANGE = "-"
 
 
@@ -27,6 +27,7 @@ class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     heading: str
     text: str = ""
+    marks: dict[str, str] = {}  # metric to the words behind the text where it is not 0
     cells: tuple[str, ...] = ()
     join: str = " / "
     unit: str = ""
@@ -37,10 +38,24 @@ class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     align: Literal["l", "r"] = "r"
 
 
-def text(heading: str, text: str = "", none: str = "-", align: str = "l") -> Plain:
-    """Return a column of words: `{mode}` stands for that field of the row."""
+def text(
+    heading: str,
+    text: str = "",
+    none: str = "-",
+    align: str = "l",
+    marks: Mapping[str, str] | None = None,
+) -> Plain:
+    """Return a column of words: `{mode}` stands for that field of the row, `{rung.words}` for more.
+
+    text: the field called as the heading, if it is not given; marks: metrics, and what stands
+    behind the words of a case in which one of them is not 0.
+    """
     wanted = text or ("{" + heading + "}")
-    return _plain(Column(heading=heading, text=wanted, none=none, align=_side(align)))
+    return _plain(
+        Column(
+            heading=heading, text=wanted, none=none, align=_side(align), marks=dict(marks or {})
+        )
+    )  # fmt: skip
 
 
 def column(
@@ -84,13 +99,13 @@ def share_above(heading: str, line: str, limit: str, decimals: int = 1) -> Plain
 
 
 def per(items: Sequence[Plain], template: Plain) -> list[Plain]:
-    """Return `template` once for each item, `{name}` replaced by the item's field `name`.
+    """Return `template` once for each item, `{label}` replaced by the item's field `label`.
 
-    Lists in `template` become part of the one list; an item that is a text is the field `text`.
+    A template that is a list gives one list for all; an item that is a text has it as `name`.
     """
     made: list[Plain] = []
     for item in items:
-        fields = item if isinstance(item, Mapping) else {"text": item}
+        fields = item if isinstance(item, Mapping) else {"name": item, "text": item}
         filled = _filled(template, fields)
         made += filled if isinstance(filled, list) else [filled]
     return made
@@ -113,18 +128,27 @@ def fill(pattern: str, row: Mapping[str, Plain], *, path: bool = False) -> str:
     """
 
     def value(found: re.Match[str]) -> str:
-        name = found[1]
-        if name not in row:
-            raise MisuseError(f"a row has no field {name!r}", nearest(name, row))
-        return _part(row[name]) if path else str(row[name])
+        of, inner = row, found[1]
+        name, _, rest = inner.partition(".")
+        while rest and name in of and isinstance(of[name], Mapping):
+            of, (name, _, rest) = of[name], rest.partition(".")
+        if name not in of:
+            raise MisuseError(f"a row has no field {inner!r}", nearest(name, of))
+        given = "" if of[name] is None else of[name]
+        return _part(given) if path else str(given)
 
     return _FIELD.sub(value, pattern)
 
 
 def _part(value: Plain) -> str:
-    """Return a field as it stands in an expression: a number, a path, or a part of one."""
+    """Return a field as it stands in an expression: a number, a path or a part of one.
+
+    A text in parentheses is an expression itself.
+    """
     if not isinstance(value, str):
         return f"({value})" if isinstance(value, int | float) and value < 0 else str(value)
+    if value.startswith("("):
+        return value
     return ".".join(path_part(part) for part in value.split("."))
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fixturegen import units
-from fixturegen.report.values import Number
+from fixturegen.report.values import Number, Plain
 
 ABSENT = "-"
 
 
 def wrap(text: str, indent: int = 0, width: int = 100) -> str:
-    """Return text broken between words at `width` columns, every line indented."""
+    """Return text broken between words at `width` columns, every line indented.
+
+    Also a filter, around text that the template has in lines of its own.
+    """
     import textwrap
 
     margin = " " * indent
     return textwrap.fill(
-        text,
+        " ".join(text.split()),
         width,
         initial_indent=margin,
         subsequent_indent=margin,
@@ -82,6 +85,12 @@ def _bucket(value: int) -> int:
 
 def _start(place: int) -> int:
     return place if place < 2 else (2 + place % 2) << (place // 2 - 1)
+
+
+def lines(columns: Mapping[str, Sequence[Plain]]) -> list[dict[str, Plain]]:
+    """Return the columns of a printed line as one entry a line."""
+    names = list(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def plural(count: int, noun: str) -> str:

@@ -35,8 +35,8 @@ class Tables:
 
         columns: what `text`, `column`, `count` and `share_above` give, or only headings: then each
         row is a list of as many texts, and `align` has l or r for each (the first l, others r).
-        rows: what `cases`, `metrics`, `groups` or `rounds` give; or dictionaries, texts (the field
-        `text`), or a mapping of the field `name` to the field `text`. absent: what stands in the
+        rows: what `cases`, `metrics`, `groups` or `rounds` give; or dictionaries, texts (the
+        fields `name` and `text`), or a mapping of the field `name` to the field `text`. absent: what stands in the
         first column of numbers, where the row's case was not measured; the others have `-`.
         """
         if all(isinstance(each, str) for each in columns):
@@ -54,18 +54,18 @@ class Tables:
     def _row(self, columns: Sequence[Column], row: Mapping[str, Plain], absent: str) -> list[str]:
         if not absent or row.get("n") != 0:
             return [self._cell(column, row) for column in columns]
-        first = next((i for i, column in enumerate(columns) if column.cells), 0)
+        first = next((column for column in columns if column.cells), None)
         return [
-            fill(column.text, row) or column.none
-            if column.text
-            else (absent if i == first else ABSENT)
-            for i, column in enumerate(columns)
+            self._cell(column, row) if column.text else absent if column is first else ABSENT
+            for column in columns
         ]
 
     def _cell(self, column: Column, row: Mapping[str, Plain]) -> str:
         if column.text:
-            return fill(column.text, row) or column.none
-        numbers = [self._cells.number(cell, row, column.where) for cell in column.cells]
+            marks = [words for by, words in column.marks.items() if self._cells.marked(row, by)]
+            return (fill(column.text, row) or column.none) + "".join(marks)
+        cells = [cell for each in column.cells if (cell := fill(each, row, path=True))]
+        numbers = [self._cells.number(cell, row, column.where) for cell in cells]
         if column.histogram:
             numbers = [self._above(str(row.get("path", "")), column.histogram, numbers[0])]
         known = [number for number in numbers if number is not None]
@@ -93,13 +93,13 @@ def _whole(written: str) -> int:
 
 def _fields(rows: Sequence[Plain] | Mapping[str, str]) -> list[Mapping[str, Plain]]:
     if isinstance(rows, Mapping):
-        return [{"name": name, "text": text} for name, text in rows.items()]
+        return [{"name": name, "text": called} for name, called in rows.items()]
     found: list[Mapping[str, Plain]] = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping | str):
             hint = "with columns a row is a case, or what has fields"
             raise MisuseError(f"table(): row {number} is a list", hint)
-        found.append({"text": row} if isinstance(row, str) else row)
+        found.append({"name": row, "text": row} if isinstance(row, str) else row)
     return found
 
 
@@ -135,8 +135,8 @@ def aligned(headings: Sequence[str], rows: Sequence[Sequence[str]], align: str =
     letters = align or "l" + "r" * (width - 1)
     made: str = tabulate.tabulate(
         rows,
-        headers=headings or (),
-        tablefmt="simple" if headings else "plain",
+        headers=headings if any(headings) else (),
+        tablefmt="simple" if any(headings) else "plain",
         colalign=["left" if letter == "l" else "right" for letter in letters[:width]]
         if rows
         else None,

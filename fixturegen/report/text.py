@@ -10,6 +10,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
 from fixturegen.render import mistakes
 from fixturegen.report.ahead import TEMPLATE, environment
+from fixturegen.report.formats import wrap
 from fixturegen.report.told import run_values
 from fixturegen.report.values import plain
 from fixturegen.report.view import View
@@ -37,6 +38,7 @@ def render_report(
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
     created = environment(project, fixture.name, keep=keep)
     created.globals.update(View(summary, stored).functions())
+    created.filters["wrap"] = wrap
     created.globals["run"] = plain(run_values(fixture, stored, summary))
     named = next(
         (project.shown(f / TEMPLATE) for f in folders if files.is_file(f / TEMPLATE)), TEMPLATE

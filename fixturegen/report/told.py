@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fixturegen import errors, machine, visible
-from fixturegen.model import Fixture
+from fixturegen.model import SYSTEM, Fixture
 from fixturegen.report.formats import plural
 from fixturegen.report.tuned import rungs
 from fixturegen.report.values import (
@@ -49,7 +49,9 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         seed=context.seed,
         params=shown(context.params),
         rounds=shown(context.rounds),
-        languages=tuple(Language(name, label(name)) for name in shown(context.languages)),
+        languages=tuple(
+            Language(name, label(name)) for name in shown(context.languages) if name != SYSTEM
+        ),
         programs=tuple(
             Program(
                 p.name,

@@ -68,6 +68,15 @@ class Above(Struct, frozen=True):
     share: Annotated[float | None, Meta(description="over / of")]
 
 
+class Rung(Struct, frozen=True):
+    """The machine's knobs while a rung ran, as they were read back."""
+
+    turned: Annotated[tuple[str, ...], Meta(description="the knobs that the rung turned")]
+    states: Annotated[dict[str, str], Meta(description="of every knob; `A, then B` if it changed")]
+    reasons: Annotated[dict[str, str], Meta(description="of a knob whose state is unknown")]
+    words: Annotated[str, Meta(description="the turned knobs with their states")]
+
+
 class Row(Struct, frozen=True):
     """A case, as `cases(...)` gives it: a row of a table."""
 
@@ -82,7 +91,7 @@ class Row(Struct, frozen=True):
     failed: Annotated[int, Meta(description="processes that are not")]
     rcu: Annotated[int, Meta(description="processes with RCU work of the kernel in their window")]
     wall_ns: Annotated[int, Meta(description="wall time of all its processes")]
-    read_back: Annotated[str, Meta(description="the knobs its rung turned, as read back")] = ""
+    rung: Annotated[Rung | None, Meta(description="the machine's knobs meanwhile")] = None
 
 
 class Process(Struct, frozen=True):
@@ -90,6 +99,9 @@ class Process(Struct, frozen=True):
 
     round: int
     position: Annotated[int, Meta(description="its place in the order of the run")]
+    path: Annotated[str, Meta(description="its case")]
+    label: Annotated[str, Meta(description="the language as people write it")]
+    build: str
     mode: str
     after: Annotated[str, Meta(description="the case that ran before it")]
 
@@ -152,15 +164,6 @@ class Failure(Struct, frozen=True):
     round: int
     status: str
     detail: str
-
-
-class Rung(Struct, frozen=True):
-    """The machine's knobs while a rung ran, as they were read back."""
-
-    turned: Annotated[tuple[str, ...], Meta(description="the knobs that the rung turned")]
-    states: Annotated[dict[str, str], Meta(description="of every knob; `A, then B` if it changed")]
-    reasons: Annotated[dict[str, str], Meta(description="of a knob whose state is unknown")]
-    words: Annotated[str, Meta(description="the turned knobs with their states")]
 
 
 class Run(Struct, frozen=True, kw_only=True):

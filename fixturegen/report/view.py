@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from fixturegen import stats, units, visible
 from fixturegen.errors import nearest
@@ -13,7 +15,7 @@ from fixturegen.render.mistakes import MisuseError
 from fixturegen.report import formats
 from fixturegen.report.attached import Attached
 from fixturegen.report.cells import Cells
-from fixturegen.report.columns import auto, column, count, per, share_above, text
+from fixturegen.report.columns import auto, column, count, fill, per, share_above, text
 from fixturegen.report.formats import ABSENT
 from fixturegen.report.table import Tables
 from fixturegen.report.tuned import rungs
@@ -49,6 +51,7 @@ TEXTS: Functions = {
     "wrap": formats.wrap,
     "plural": formats.plural,
     "histogram": formats.histogram,
+    "lines": formats.lines,
     "text": text,
     "column": column,
     "count": count,
@@ -113,17 +116,29 @@ class View:
         halves = [[v for v, b in pairs if not b], [v for v, b in pairs if b]]
         return [plain(Half(len(h), stats.median(h) if h else None)) for h in halves]
 
-    def processes(self, case: str) -> Plain:
-        """Return one entry for each ok process of a case (`Process`), and each metric by name."""
-        found = self._case(case)
+    def processes(self, case: str | Sequence[Plain]) -> Plain:
+        """Return one entry for each ok process of a case (`Process`), and each metric by name.
+
+        case: its path, or rows: then the processes of all in the order in which they ran.
+        """
+        if isinstance(case, str):
+            return self._processes(self._case(case))
+        all_ = [entry for row in case for entry in self._processes(self._case(row["path"]))]
+        return sorted(all_, key=lambda entry: int(entry["position"]))
+
+    def _processes(self, found: CaseSummary) -> list[Plain]:
+        of = found.case
         return [
             {
                 **plain(
                     Process(
-                        number,
-                        found.positions[i],
-                        found.case.mode,
-                        visible.escape(found.after[i], TEXT),
+                        round=number,
+                        position=found.positions[i],
+                        path=of.path,
+                        label=label(of.language),
+                        build=of.build,
+                        mode=of.mode,
+                        after=visible.escape(found.after[i], TEXT),
                     )
                 ),
                 **{name: values[i] for name, values in found.values.items()},
@@ -148,8 +163,9 @@ class View:
         """Return the cases of a program (`Row`) in the languages of the run.
 
         language, build and mode narrow them: one name, several in the order that is wanted, or a
-        mapping of names to what the rows are called; names: only this, for some modes. The order is
-        that of declaration, languages first; by="mode" puts what has one mode together.
+        mapping of modes to what the rows are called (`"cold": "{label}, cold"`); names: only this,
+        for some modes. The order is that of declaration, languages first;
+        by="mode" puts what has one mode together.
         """
         of = self._program(program)
         ranks = [
@@ -174,12 +190,11 @@ class View:
 
     def _has(self, language: str) -> bool:
         """Whether the run has a language; the text says elsewhere why it lacks one."""
-        return language in self._context.languages or language not in LANGUAGES
+        return language in self._context.languages
 
     def _row(self, path: str, each: CaseSummary, called: str) -> Row:
         case = each.case
-        rung = self._rungs.get(case.program, {}).get(case.mode)
-        return Row(
+        row = Row(
             path=path,
             program=case.program,
             language=case.language,
@@ -191,8 +206,9 @@ class View:
             failed=len(each.failed),
             rcu=each.rcu,
             wall_ns=each.wall_ns,
-            read_back=rung.words if rung else "",
+            rung=self._rungs.get(case.program, {}).get(case.mode),
         )
+        return replace(row, text=fill(called, plain(row)))
 
     def metrics(self, rows: Sequence[Plain], metrics: Sequence[str] = ()) -> Plain:
         """Return each row once for each metric of its mode: fields `metric`, `unit`, `two_groups`.
@@ -276,7 +292,7 @@ def label(language: str) -> str:
     return LANGUAGES[language].label if language in LANGUAGES else language
 
 
-def _ranks(what: str, chosen: Chosen, known: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
+def _ranks(what: str, chosen: Chosen, known: Collection[str]) -> dict[str, int]:
     """Return the place of each chosen name; all are, if none is named.
 
     Raises MisuseError for a name that is not known.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from fixturegen import errors
@@ -38,6 +39,19 @@ class Attached:
             return shown(content.decode("utf-8").splitlines())
         except UnicodeDecodeError as error:
             raise errors.DataError(f"{where}: is not UTF-8", context.RESTORE) from error
+
+    def attachments(self, rows: Sequence[Plain], *endings: str) -> list[Plain]:
+        """Return rows with the files beside the samples that are called after their case.
+
+        Each ending is a field: the file's name, or "". `lines`: how many the first of them has.
+        """
+        made = []
+        for row in rows:
+            names = {ending: f"{row['path'].replace('.', '-')}.{ending}" for ending in endings}
+            there = {e: name if self.attached(name) else "" for e, name in names.items()}
+            first = self.attachment(names[endings[0]]) if endings and there[endings[0]] else None
+            made.append({**row, **there, "lines": None if first is None else len(first)})
+        return made
 
     def above(self, case: str, line: str, limit: Number | None) -> Above:
         """Return how many of a case's messages took more than `limit`, of how many, and the share.

@@ -76,6 +76,7 @@ class View:
             self.stat, self.values, self.split, self.explained, self.processes, self.printed,
             self.cases, self.metrics, self.groups, self.rounds, self.reasons, self.unmeasured,
             self.binary, self._attached.attachment, self._attached.attached,
+            self._attached.attachments,
         ]  # fmt: skip
         return {
             **TEXTS,

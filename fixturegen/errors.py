@@ -106,7 +106,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    similar = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if similar:
+        return f"did you mean {similar[0]!r}?"
     return f"known: {', '.join(names)}" if names else ""
+
+
+def close(name: str, known: Iterable[str]) -> str:
+    """Return `nearest`, but nothing instead of a long list."""
+    hint = nearest(name, known)
+    return hint if hint.startswith("did") or len(hint) < 300 else ""

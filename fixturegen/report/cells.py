@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from fixturegen import expression
-from fixturegen.errors import nearest
+from fixturegen.errors import close, nearest
 from fixturegen.model import Case, path_part
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Number, Plain
@@ -29,7 +29,16 @@ def _parsed(text: str) -> expression.Expression:
     try:
         return expression.parse(_BARE.sub(lambda match: f"{_OWN}.{match[0]}", text))
     except expression.ExpressionError as error:
-        raise MisuseError(error.what, error.hint, error.quoted) from error
+        raise _misused(error) from error
+
+
+def _misused(error: expression.ExpressionError) -> MisuseError:
+    """Return the error as the author of the cell sees it."""
+    own = f"{_OWN}."
+    at = error.at - len(own) * error.text[: error.at].count(own)
+    what = error.what.replace("a claim", "a cell")
+    said = expression.ExpressionError(what, error.text.replace(own, ""), at)
+    return MisuseError(said.what, said.hint, said.quoted)
 
 
 class Cells:
@@ -48,7 +57,7 @@ class Cells:
         try:
             return expression.evaluate_number(parsed, values)
         except expression.ExpressionError as error:
-            raise MisuseError(error.what, error.hint, error.quoted) from error
+            raise _misused(error) from error
 
     def marked(self, row: Mapping[str, Plain], metric: str) -> bool:
         """Whether a metric of the row's case is not 0 in some process."""
@@ -103,11 +112,11 @@ class Cells:
         names = {path_part(name) for c in of for name in (c.language, c.build, c.mode)}
         if not {*parts} <= names:
             return None
-        close = [c.path for c in of if _agrees(c, known.case, parts)]
-        if len(close) > 1:
-            hint = f"write the whole path: {', '.join(close)}"
-            raise MisuseError(f"{case!r} means {len(close)} cases", hint)
-        return close[0] if close else case
+        agreeing = [c.path for c in of if _agrees(c, known.case, parts)]
+        if len(agreeing) > 1:
+            hint = f"write the whole path: {', '.join(agreeing)}"
+            raise MisuseError(f"{case!r} means {len(agreeing)} cases", hint)
+        return agreeing[0] if agreeing else case
 
     def _other(self, path: str, case: Case, metric: str) -> list[Number]:
         """Return nothing for a metric that only other modes have; raises MisuseError if none."""
@@ -127,11 +136,19 @@ class Cells:
             printed = case.kept[0].get(line, {}) if case.kept else {}
             if line in lines or printed:
                 return [float(v) if isinstance(v, str) else v for v in printed.get(name, [])]
-        known = [f"{path}.{m}" for path, c in self._summary.cases.items() for m in c.values]
-        if path.startswith(f"{_OWN}."):
-            path = path.removeprefix(f"{_OWN}.")
-            known = sorted({name.rpartition(".")[2] for name in known})
-        raise MisuseError(f"unknown path {path!r}", nearest(path, known))
+        known = {f"{p}.{m}" for p, c in self._summary.cases.items() for m in c.values}
+        own = self._summary.cases.get(row.get("path", ""))
+        if own is not None:
+            short, of = path.removeprefix(f"{_OWN}."), own.case.program
+            parts = {
+                c.case.path.partition(".")[2]
+                for c in self._summary.cases.values()
+                if c.case.program == of
+            }
+            names = {name for part in parts for name in part.split(".")}
+            known |= {*own.values} | {f"{name}.{m}" for name in names for m in own.values}
+            raise MisuseError(f"unknown path {short!r}", close(short, known))
+        raise MisuseError(f"unknown path {path!r}", close(path, known))
 
 
 def _agrees(case: Case, own: Case, parts: list[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fixturegen import units
+from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Number, Plain
 
 ABSENT = "-"
@@ -17,6 +18,8 @@ def wrap(text: str, indent: int = 0, width: int = 100) -> str:
     """
     import textwrap
 
+    if not isinstance(text, str):
+        raise MisuseError(f"wrap() of {text!r}"[:80], "write number(...) around a number")
     margin = " " * indent
     return textwrap.fill(
         " ".join(text.split()),

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from fixturegen import stats, units, visible
-from fixturegen.errors import nearest
+from fixturegen.errors import close, nearest
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Program, path_part
 from fixturegen.render.mistakes import MisuseError
@@ -94,7 +94,7 @@ class View:
             return self._summary.values(path)
         except KeyError:
             known = [f"{p}.{m}" for p, case in self._summary.cases.items() for m in case.values]
-            raise MisuseError(f"unknown path {path!r}", nearest(path, known)) from None
+            raise MisuseError(f"unknown path {path!r}", close(path, known)) from None
 
     def stat(self, path: str) -> Plain:
         """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path (`Stat`)."""
@@ -117,7 +117,7 @@ class View:
         halves = [[v for v, b in pairs if not b], [v for v, b in pairs if b]]
         return [plain(Half(len(h), stats.median(h) if h else None)) for h in halves]
 
-    def processes(self, case: str | Sequence[Plain]) -> Plain:
+    def processes(self, case: str | list[Plain]) -> Plain:
         """Return one entry for each ok process of a case (`Process`), and each metric by name.
 
         case: its path, or rows: then the processes of all in the order in which they ran.
@@ -170,7 +170,7 @@ class View:
         """
         of = self._program(program)
         ranks = [
-            _ranks("language", language, of.languages),
+            _ranks("language", language, self._summary.fixture.languages),
             _ranks("build", build, [b.name for b in of.builds]),
             _ranks("mode", mode, [m.name for m in of.modes]),
         ]
@@ -185,7 +185,10 @@ class View:
             if all(part in rank for part, rank in zip(parts, ranks, strict=True)):
                 order = [rank[part] for part, rank in zip(parts, ranks, strict=True)]
                 chosen.append((order, self._row(path, each, called.get(case.mode, case.mode))))
-        first = ("language", "build", "mode").index(by or "language")
+        kinds = ("language", "build", "mode")
+        if by not in ("", *kinds):
+            raise MisuseError(f"by={by!r}", nearest(by, kinds))
+        first = kinds.index(by or "language")
         chosen.sort(key=lambda pair: (pair[0][first], pair[0]))
         return [plain(row) for _, row in chosen]
 
@@ -266,7 +269,7 @@ class View:
         found = self._context.binaries.get(name)
         if found is None:
             of = self._program(program)
-            _ranks("language", language, LANGUAGES)
+            _ranks("language", language, self._summary.fixture.languages)
             _ranks("build", build, [b.name for b in of.builds])
             return None
         facts = shown(plain(found))
@@ -278,7 +281,7 @@ class View:
     def _known(self, path: str) -> str:
         """Return the case that a path means; raises MisuseError with the nearest one."""
         if path not in self._summary.cases:
-            raise MisuseError(f"unknown case {path!r}", nearest(path, self._summary.cases))
+            raise MisuseError(f"unknown case {path!r}", close(path, self._summary.cases))
         return path
 
     def _program(self, name: str) -> Program:

@@ -50,7 +50,7 @@ class Cells:
     def number(self, cell: str, row: Mapping[str, Plain], where: str = "") -> Number | None:
         """Return what a cell gives for a row; None if something in it was not measured.
 
-        cell: without fields; where: only processes in which this metric is not 0 (`not METRIC`: is).
+        cell: without fields; where: only processes in which this metric is not 0 (`not M`: is).
         """
         parsed = _parsed(cell)
         values = {path: self._values(path, row, where) for path in parsed.paths}
@@ -140,12 +140,8 @@ class Cells:
         own = self._summary.cases.get(row.get("path", ""))
         if own is not None:
             short, of = path.removeprefix(f"{_OWN}."), own.case.program
-            parts = {
-                c.case.path.partition(".")[2]
-                for c in self._summary.cases.values()
-                if c.case.program == of
-            }
-            names = {name for part in parts for name in part.split(".")}
+            cases = self._summary.fixture.program(of).cases()
+            names = {name for case in cases for name in case.path.split(".")[1:]}
             known |= {*own.values} | {f"{name}.{m}" for name in names for m in own.values}
             raise MisuseError(f"unknown path {short!r}", close(short, known))
         raise MisuseError(f"unknown path {path!r}", close(path, known))

@@ -36,8 +36,9 @@ class Tables:
         columns: what `text`, `column`, `count` and `share_above` give, or only headings: then each
         row is a list of as many texts, and `align` has l or r for each (the first l, others r).
         rows: what `cases`, `metrics`, `groups` or `rounds` give; or dictionaries, texts (the
-        fields `name` and `text`), or a mapping of the field `name` to the field `text`. absent: what stands in the
-        first column of numbers, where the row's case was not measured; the others have `-`.
+        fields `name` and `text`), or a mapping of the field `name` to the field `text`.
+        absent: what stands in the first column of numbers, where the row's case was not measured;
+        the others have `-`.
         """
         if all(isinstance(each, str) for each in columns):
             return aligned(list(columns), _checked(columns, rows, align), align)

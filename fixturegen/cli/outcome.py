@@ -95,13 +95,14 @@ def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
     rows = []
     for path, case in summary.cases.items():
-        for metric in summary.fixture.program(case.case.program).metrics_of(case.case.mode)[:1]:
-            known = statistics(summary, f"{path}.{metric.name}")
+        metrics = summary.fixture.program(case.case.program).metrics_of(case.case.mode)
+        for name, metric in list(metrics.items())[:1]:
+            known = statistics(summary, f"{path}.{name}")
             if known.n or case.failed:
                 rows.append(
                     [
                         path,
-                        metric.name,
+                        name,
                         number(known.median),
                         number(known.iqr),
                         metric.unit,

@@ -120,7 +120,7 @@ class Cells:
 
     def _other(self, path: str, case: Case, metric: str) -> list[Number]:
         """Return nothing for a metric that only other modes have; raises MisuseError if none."""
-        names = [m.name for m in self._summary.fixture.program(case.program).metrics]
+        names = self._summary.fixture.program(case.program).metrics
         if metric in names:
             return []
         raise MisuseError(f"unknown metric {metric!r} of {case.program}", nearest(metric, names))

@@ -56,7 +56,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
             Program(
                 p.name,
                 p.declares_builds,
-                tuple(Metric(m.name, m.unit, tuple(m.modes)) for m in p.metrics),
+                tuple(Metric(name, m.unit, tuple(m.modes)) for name, m in p.metrics.items()),
             )
             for p in fixture.programs
         ),

@@ -122,7 +122,7 @@ def _lines(program: Program, mode: Mode) -> Columns:
             decimal = inner is not None and r"\." in inner[1]
             entries: list[int | str] = [f"{i}.5" if decimal else i for i in range(1, LINES + 1)]
             made.setdefault(name, {})[column] = entries
-    for metric in program.metrics_of(mode.name):
+    for metric in program.metrics_of(mode.name).values():
         for path in expression.parse(metric.value).paths:
             line, _, column = path.partition(".")
             if line not in ("params", "process") and line not in program.lines:

@@ -90,7 +90,6 @@ class Row(Struct, frozen=True):
     n: Annotated[int, Meta(description="processes in the statistics")]
     failed: Annotated[int, Meta(description="processes that are not")]
     rcu: Annotated[int, Meta(description="processes with RCU work of the kernel in their window")]
-    wall_ns: Annotated[int, Meta(description="wall time of all its processes")]
     rung: Annotated[Rung | None, Meta(description="the machine's knobs meanwhile")] = None
 
 

@@ -209,7 +209,6 @@ class View:
             n=each.count,
             failed=len(each.failed),
             rcu=each.rcu,
-            wall_ns=each.wall_ns,
             rung=self._rungs.get(case.program, {}).get(case.mode),
         )
         return replace(row, text=fill(called, plain(row)))
@@ -293,7 +292,7 @@ class View:
 
 def label(language: str) -> str:
     """Return a language's name as people write it."""
-    return LANGUAGES[language].label if language in LANGUAGES else language
+    return LANGUAGES.label(language)
 
 
 def _ranks(what: str, chosen: Chosen, known: Collection[str]) -> dict[str, int]:

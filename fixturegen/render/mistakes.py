@@ -65,16 +65,17 @@ def near(message: str, values: Mapping[str, Any], functions: Mapping[str, Any]) 
     return nearest(name[1], {*values, *functions}) if name else ""
 
 
-def instead(message: str) -> str:
-    """Return what to write instead of what would change a list or a dictionary."""
+def instead(message: str) -> tuple[str, str]:
+    """Return what was refused, and what to write instead of what would change a value."""
     changes = re.search(r"attribute '(append|extend|insert|update|add)' of '(list|dict)'", message)
     if not changes:
-        return ""
+        return message, ""
+    what = f"a template changes no value: it cannot call {changes[1]}()"
     if changes[2] == "dict":
-        return "a template changes nothing: write {% set d = dict(d, name=value) %}"
-    return (
-        "a template changes nothing: a table's rows come from cases(...), metrics(...) or "
-        "per(...); else write {% set rows = rows + [row] %}, in a loop with namespace()"
+        return what, "write {% set d = dict(d, name=value) %}"
+    return what, (
+        "rows of a table come from cases(...), metrics(...) or per(...); "
+        "else write {% set rows = rows + [row] %}"
     )
 
 

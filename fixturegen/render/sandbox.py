@@ -113,7 +113,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return `obj.attribute`."""
         owner = obj.function if type(obj) is Function else obj
         value = super().getattr(owner, attribute)
-        if type(owner) is dict and type(value) is StrictUndefined:
+        if type(value) is StrictUndefined and type(owner) is dict and not hasattr(owner, attribute):
             hint = f"there is no {attribute!r} here; {close(attribute, map(str, owner))}"
             return self.undefined(hint.removesuffix("; "))
         return _steady(value, attribute)

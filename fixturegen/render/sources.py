@@ -192,9 +192,8 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
         at = f"{error.filename or shown}:{error.lineno}"
         raise errors.SpecError(f"{at}: {error.message}") from error
     except jinja2.exceptions.SecurityError as error:
-        raise errors.SpecError(
-            f"{mistakes.place(error, shown)}: {error}", mistakes.instead(str(error))
-        ) from error
+        what, hint = mistakes.instead(str(error))
+        raise errors.SpecError(f"{mistakes.place(error, shown)}: {what}", hint) from error
     except jinja2.UndefinedError as error:
         said = str(error).replace(mistakes.Params.shown, "params has no ")
         raise errors.SpecError(

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from fixturegen import errors, expression, files, machine
 from fixturegen.build.binary import Binary, Elf
 from fixturegen.fixture.project import Project, builtin_templates
 from fixturegen.instruments.perf import Perf
-from fixturegen.model import Columns, Fixture, Mode, Program, Sample, Usage, Value
+from fixturegen.model import Case, Columns, Fixture, Mode, Program, Sample, Usage, Value
 from fixturegen.render import rendered
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.ahead import TEMPLATE
@@ -89,28 +89,32 @@ def _mistaken(error: errors.SpecError, measured: bool) -> bool:
 
 
 def _render(project: Project, fixture: Fixture, measured: bool, keep: bool) -> None:
+    stored, summary = made_up(fixture, fixture.cases() if measured else [])
+    render_report(project, fixture, stored, summary, keep=keep)
+
+
+def made_up(fixture: Fixture, cases: Collection[Case]) -> tuple[record.Stored, Summary]:
+    """Return a made-up run of a fixture in which only `cases` were measured."""
     summary = Summary(fixture, fixture.params)
-    for place, case in enumerate(fixture.cases() if measured else []):
+    for place, case in enumerate(cases):
         program = fixture.program(case.program)
         lines = _lines(program, program.mode(case.mode))
         names = list(summary.cases[case.path].values)
         for number in range(1, PROCESSES + 1):
             values = {name: 100 * i + 10 * place + 3 * number for i, name in enumerate(names, 1)}
-            summary.add(
-                Sample(
-                    case=case.path,
-                    round=number,
-                    position=PROCESSES * place + number,
-                    after="",
-                    status="ok",
-                    detail="",
-                    usage=Usage(wall_ns=1000),
-                    lines=lines,
-                ),
-                dict(values),
+            made = Sample(
+                case=case.path,
+                round=number,
+                position=PROCESSES * place + number,
+                after="",
+                status="ok",
+                detail="",
+                usage=Usage(wall_ns=1000),
+                lines=lines,
             )
-    stored = record.Stored(Path("/nonexistent"), _context(fixture, measured), MADE_UP)
-    render_report(project, fixture, stored, summary, keep=keep)
+            summary.add(made, dict(values))
+    context = _context(fixture, cases)
+    return record.Stored(Path("/nonexistent"), context, MADE_UP), summary
 
 
 def _lines(program: Program, mode: Mode) -> Columns:
@@ -130,10 +134,11 @@ def _lines(program: Program, mode: Mode) -> Columns:
     return made
 
 
-def _context(fixture: Fixture, measured: bool) -> Context:
+def _context(fixture: Fixture, cases: Collection[Case]) -> Context:
     rounds = {program.name: PROCESSES for program in fixture.programs}
     knobs = dict.fromkeys(KNOBS, "as it was")
-    unmeasured = {} if measured else {case.path: MADE_UP for case in fixture.cases()}
+    measured = {case.path for case in cases}
+    unmeasured = {case.path: MADE_UP for case in fixture.cases() if case.path not in measured}
     return Context(
         format=FORMAT,
         fixturegen="0",
@@ -170,7 +175,7 @@ def _context(fixture: Fixture, measured: bool) -> Context:
         },
         perf=Perf("perf version 0", "2", 1, {}) if measured else None,
         lacking=(),
-        samples=Kept(PROCESSES * len(fixture.cases()) if measured else 0, ZEROS, ZEROS),
+        samples=Kept(PROCESSES * len(cases), ZEROS, ZEROS),
         digest=ZEROS,
     )
 

@@ -20,6 +20,7 @@ from fixturegen.expression.nodes import (
     type_of,
     walk,
 )
+from fixturegen.model import canonical
 
 Shape: TypeAlias = Literal["vector", "scalar"]
 Shapes: TypeAlias = Mapping[str, Shape]
@@ -123,7 +124,7 @@ def _check_calls(expr: Expression, node: Node) -> None:
 
 
 def _check_one_case(expr: Expression, argument: Node) -> None:
-    cases = {path.name.rpartition(".")[0]: path for path in _processes(argument)}
+    cases = {canonical(path.name).rpartition(".")[0]: path for path in _processes(argument)}
     if len(cases) > 1:
         first, second = list(cases)[:2]
         raise ExpressionError(

@@ -15,6 +15,8 @@ import msgspec
 
 from fixturegen import files, model, report
 from fixturegen.cli.main import COMMANDS, cli
+from fixturegen.instruments.instrument import Instrument
+from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
 from fixturegen.runs import record
 
@@ -58,7 +60,26 @@ def fixture_toml() -> str:
                 for language in LANGUAGES.values()
                 for key, meaning in language.flag_keys.items()
             ]
+        if table is model.Mode:
+            parts += [_instruments()]
     return "".join(parts)
+
+
+def _instruments() -> str:
+    """Return the table of what a mode may want done or watched, from the registry."""
+    rows = [
+        f"| `{each.form}` | `{each.key}` | {_needs(each)} | {each.description} |\n"
+        for each in INSTRUMENTS
+    ]
+    return (
+        "\n## Instruments\n\nWhat is done around the process of a mode, or watched.\n"
+        "\n| instrument | key | needs | meaning |\n| --- | --- | --- | --- |\n" + "".join(rows)
+    )
+
+
+def _needs(instrument: Instrument) -> str:
+    asked = f'`allow = "{instrument.name}"`' if instrument.asks else ""
+    return ", ".join(filter(None, (instrument.tool and instrument.tool.name, asked)))
 
 
 def _heading(table: type) -> str:

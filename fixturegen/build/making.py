@@ -20,7 +20,7 @@ from fixturegen.build import disassembly, toolchain
 from fixturegen.build.binary import Binary
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, Plan
-from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
+from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 from fixturegen.render import rendered
 
 RECORDED = 2  # another number when more is recorded of a binary: then all are made again
@@ -109,8 +109,10 @@ def make(
         if built.made:
             files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
     for job in jobs:
-        built.paths[_argument_name(job)] = job.target
-        built.facts[_argument_name(job)] = msgspec.convert(state[job.name], Binary)
+        built.paths[job.program.binary(job.language, job.build)] = job.target
+        built.facts[job.program.binary(job.language, job.build)] = msgspec.convert(
+            state[job.name], Binary
+        )
     return built
 
 
@@ -152,11 +154,6 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
         lines += [line for line in says or [program.command] if line not in lines]
 
 
-def _argument_name(job: Job) -> str:
-    middle = f".{path_part(job.build.name)}" if job.program.declares_builds else ""
-    return f"{job.program.name}.{job.language}{middle}"
-
-
 def _toolchains(places: Mapping[str, Path]) -> dict[str, list[str]]:
     """Return what each language's tools call themselves, all asked at once.
 
@@ -184,7 +181,7 @@ def _jobs(
         for name in (n for n in program.languages if n in languages):
             own = rendered.needed(texts, fixture, program, name)
             sources = {path.rpartition("/")[2]: text for path, text in own.items()}
-            for build in (b for b in program.builds if name in b.flags):
+            for build in program.builds_in(name):
                 out = work / "make" / name
                 plan = LANGUAGES[name].plan(fixture, program, build, str(out), sources)
                 inputs = [

@@ -137,7 +137,7 @@ def _facts(
     """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
     from dataclasses import asdict
 
-    from fixturegen.machine import to_json
+    import msgspec
 
     summary = {
         "can_make": _languages(findings),
@@ -151,7 +151,7 @@ def _facts(
         "cpus": {"measure": choice.cpus, "python": choice.others, "reason": choice.reason},
         "findings": [asdict(finding) for finding in findings],
         "disturbances": disturbed,
-        "machine": to_json(machine),
+        "machine": msgspec.to_builtins(machine),
     }
 
 

@@ -53,8 +53,8 @@ class Language(Protocol):
         """What building needs: tool, Debian package."""
 
     @property
-    def flag_keys(self) -> tuple[str, ...]:
-        """The keys of a build's flags that mean something to it."""
+    def flag_keys(self) -> Mapping[str, str]:
+        """The keys of a build that are lists of flags to it, and what they do."""
 
     @property
     def reserved(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def program_sources(language: Language, programs: Iterable[Program], suffix: str
             f"{p.name}.{suffix}",
             f"{p.name}.{suffix}.j2",
             "source",
-            {"build_lines": [language.shown(p, b) for b in p.builds if language.name in b.flags]},
+            {"build_lines": [language.shown(p, b) for b in p.builds_in(language.name)]},
         )
         for p in programs
     ]

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from fixturegen import errors
 from fixturegen.languages.base import Plan, Rendered, program_sources
@@ -29,7 +30,9 @@ def _compiler() -> list[str]:
 class _C:
     name = "c"
     label = "C"
-    flag_keys: tuple[str, ...] = ("cflags", "ldflags")
+    flag_keys: Mapping[str, str] = MappingProxyType(
+        {"cflags": "added before the source", "ldflags": "added after the source"}
+    )
     reserved: tuple[str, ...] = ()
 
     @property
@@ -68,7 +71,7 @@ class _C:
     def _rules(self, program: Program) -> list[dict[str, str]]:
         """Return a program's builds for the Makefile, the default one first."""
         first = self._default(program)
-        builds = [first, *(b for b in program.builds if b != first and self.name in b.flags)]
+        builds = [first, *(b for b in program.builds_in(self.name) if b != first)]
         return [
             {
                 "output": self._output(program, b),
@@ -79,12 +82,11 @@ class _C:
 
     def _default(self, program: Program) -> Build:
         """Return the build called `default`, else the first one."""
-        builds = [b for b in program.builds if self.name in b.flags]
+        builds = program.builds_in(self.name)
         return next((b for b in builds if b.name == "default"), builds[0])
 
     def _flags(self, build: Build) -> list[str]:
-        flags = build.flags[self.name]
-        return [*_FLAGS, *flags.cflags, *flags.ldflags]
+        return [*_FLAGS, *build.flags(self.name, "cflags"), *build.flags(self.name, "ldflags")]
 
     def _output(self, program: Program, build: Build) -> str:
         suffix = "" if build == self._default(program) else f"-{build.name}"

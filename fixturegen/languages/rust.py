@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from fixturegen.languages.base import Plan, Rendered, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
@@ -48,7 +49,7 @@ def _profile(manifest: str) -> dict[str, str]:
 class _Rust:
     name = "rust"
     label = "Rust"
-    flag_keys: tuple[str, ...] = ("rustflags",)
+    flag_keys: Mapping[str, str] = MappingProxyType({"rustflags": "added behind `cargo rustc --`"})
     reserved: tuple[str, ...] = ("build", "deps", "examples", "incremental")  # cargo's own folders
     tools: tuple[tuple[str, str], ...] = (("cargo", "cargo"), ("rustc", "rustc"))
 
@@ -83,7 +84,7 @@ class _Rust:
         ]
 
     def _arguments(self, program: Program, target: str, build: Build) -> list[str]:
-        flags = build.flags[self.name].rustflags
+        flags = build.flags(self.name, "rustflags")
         return [
             "--release",
             "--offline",
@@ -96,7 +97,7 @@ class _Rust:
         ]
 
     def shown(self, program: Program, build: Build) -> str:
-        plain = len(program.builds) == 1 or not build.flags[self.name].rustflags
+        plain = len(program.builds) == 1 or not build.flags(self.name, "rustflags")
         target = "target" if plain else f"target/{build.name}"
         return shlex.join(["cargo", "rustc", *self._arguments(program, target, build)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from fixturegen.languages.base import Plan, Rendered
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
@@ -28,7 +29,7 @@ def package(command: str) -> str:
 class _System:
     name = SYSTEM
     label = SYSTEM
-    flag_keys: tuple[str, ...] = ()
+    flag_keys: Mapping[str, str] = MappingProxyType({})
     reserved: tuple[str, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
 

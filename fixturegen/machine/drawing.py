@@ -126,10 +126,10 @@ def _legend(layout: Layout, cores: Sequence[Core], alike: bool, width: int) -> l
 
 def _listed(layout: Layout) -> list[tuple[int, ...]]:
     def runs(box: Box) -> list[tuple[int, ...]]:
-        found = [
+        repeated = [
             tuple(sorted(cpu for core in run for cpu in core.cpus)) for run in _runs(box.cores)
         ]
-        return [*found, *(each for inner in box.boxes for each in runs(inner))]
+        return [*repeated, *(each for inner in box.boxes for each in runs(inner))]
 
     return [each for box in layout.boxes for each in runs(box)]
 

@@ -79,8 +79,8 @@ def _version(printed: str) -> str:
     """Return the first version number; gcc's line ends with it, after the distribution's own."""
     lines = printed.strip().splitlines()
     line = re.sub(r"\([^()]*\)", "", lines[0]) if lines else ""
-    found = re.search(r"[0-9]+(?:\.[0-9]+)+[A-Za-z0-9.+~-]*", line)
-    return printable(found.group() if found else line) or "a version it does not print"
+    number = re.search(r"[0-9]+(?:\.[0-9]+)+[A-Za-z0-9.+~-]*", line)
+    return printable(number.group() if number else line) or "a version it does not print"
 
 
 def _libc() -> Finding:
@@ -100,10 +100,10 @@ def _static() -> list[Finding]:
     # The name alone comes back if the compiler knows no such file.
     path = process.capture([compiler, "-print-file-name=libc.a"], TIMEOUT_S) if compiler else None
     if path and Path(path.strip()).is_absolute():
-        found = Finding(TOOLS, "static C library", "ok", "libc.a")
+        static = Finding(TOOLS, "static C library", "ok", "libc.a")
     else:
         text = "no libc.a: no static builds, and a launcher with a larger floor"
-        found = Finding(
+        static = Finding(
             TOOLS,
             "static C library",
             "absent",
@@ -112,6 +112,6 @@ def _static() -> list[Finding]:
             cannot="static programs (no libc.a)",
         )
     if process.find("musl-gcc"):
-        return [found, Finding(TOOLS, "musl", "ok", "musl-gcc")]
+        return [static, Finding(TOOLS, "musl", "ok", "musl-gcc")]
     text = "no musl-gcc: no builds against musl"
-    return [found, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]
+    return [static, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]

@@ -278,7 +278,7 @@ class Session:
 
 def _declaration(fixture: Fixture) -> str:
     """Return a digest of what is started and how it is read; metrics may change at any time."""
-    programs = [replace(program, metrics=()) for program in fixture.programs]
+    programs = [replace(program, metrics={}) for program in fixture.programs]
     return hashlib.sha256(repr(programs).encode()).hexdigest()
 
 

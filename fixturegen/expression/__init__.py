@@ -5,11 +5,11 @@ Python's syntax, read with `ast` and turned into nodes of our own; nothing is ev
 what cannot be known is a value too.
 """
 
-from fixturegen.expression.claim import Verdict, check_claim, evaluate_claim
+from fixturegen.expression.claim import Measured, Verdict, check_claim, evaluate_claim
 from fixturegen.expression.functions import FUNCTIONS, Function
 from fixturegen.expression.metric import check_metric, evaluate_metric
 from fixturegen.expression.nodes import Expression, ExpressionError
-from fixturegen.expression.syntax import parse
+from fixturegen.expression.syntax import parse, substituted
 from fixturegen.expression.values import Given, Scope, Unknown
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "ExpressionError",
     "Function",
     "Given",
+    "Measured",
     "Scope",
     "Unknown",
     "Verdict",
@@ -26,4 +27,5 @@ __all__ = [
     "evaluate_claim",
     "evaluate_metric",
     "parse",
+    "substituted",
 ]

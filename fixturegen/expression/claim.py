@@ -6,10 +6,11 @@ not measured is unknown, and an unknown decides nothing: `a or b` holds if one s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fixturegen import stats
 from fixturegen.expression.functions import FUNCTIONS
@@ -29,6 +30,7 @@ from fixturegen.expression.nodes import (
 )
 from fixturegen.expression.values import Number, Scope, Unknown
 
+Measured: TypeAlias = Number | str | list[Number]
 State: TypeAlias = Literal["holds", "fails", "undecided"]
 
 
@@ -45,12 +47,14 @@ class Verdict(Struct, frozen=True):
     reason: str = ""
 
 
-def check_claim(expr: Expression, names: Mapping[str, str]) -> None:
-    """Check a claim; SpecError if it is not a condition.
+def check_claim(expr: Expression, names: Mapping[str, str]) -> Expression:
+    """Return a claim with the paths that its names stand for; SpecError if it is no condition.
 
     names: every path of the fixture as it may be written, with the path that it stands for.
     """
     check_names(expr, names)
+    paths = dict.fromkeys(names[path] for path in expr.paths)
+    expr = replace(expr, root=_resolved(expr.root, names), paths=tuple(paths))
     if type_of(expr.root) != "condition":
         advice = "compare it: a > 3 * b"
         raise ExpressionError("a claim is a condition, not a number", expr.text, 0, advice)
@@ -62,17 +66,16 @@ def check_claim(expr: Expression, names: Mapping[str, str]) -> None:
     shape_of(expr, _with_medians(expr, expr.root), shapes)
     for node in walk(expr.root):
         for argument in node.vectors if isinstance(node, Call) else ():
-            _check_one_case(expr, argument, names)
+            _check_one_case(expr, argument)
+    return expr
 
 
-def evaluate_claim(
-    expr: Expression, processes: Mapping[str, Sequence[Number] | Number | str]
-) -> Verdict:
-    """Judge a claim. `processes` maps a metric's path to its values, `params.*` to one number.
+def evaluate_claim(expr: Expression, measured: Mapping[str, Measured]) -> Verdict:
+    """Judge a claim. `measured` maps a metric's path to its values, `params.*` to one number.
 
     A path that is absent or has no values was not measured.
     """
-    scope = Scope({path: processes[path] for path in expr.paths if processes.get(path) != []})
+    scope = Scope({path: measured[path] for path in expr.paths if measured.get(path, []) != []})
     values = {path: scope.value(path) for path in expr.paths}
     used = tuple(
         (path, stats.median(value), len(value))
@@ -93,6 +96,12 @@ def is_param(path: str) -> bool:
     return path.startswith(PARAMS)
 
 
+def _resolved(node: Node, names: Mapping[str, str]) -> Node:
+    if isinstance(node, Path):
+        return replace(node, name=names[node.name])
+    return rebuilt(node, lambda part: _resolved(part, names))
+
+
 def _with_medians(expr: Expression, node: Node, inside: bool = False) -> Node:
     """Return a claim with the medians that bare paths mean written out."""
     if isinstance(node, Part):
@@ -105,8 +114,8 @@ def _with_medians(expr: Expression, node: Node, inside: bool = False) -> Node:
     return rebuilt(node, lambda part: _with_medians(expr, part, over))
 
 
-def _check_one_case(expr: Expression, argument: Node, names: Mapping[str, str]) -> None:
-    cases = {names[path.name].rpartition(".")[0]: path for path in _processes(argument)}
+def _check_one_case(expr: Expression, argument: Node) -> None:
+    cases = {path.name.rpartition(".")[0]: path for path in _processes(argument)}
     if len(cases) > 1:
         first, second = list(cases)[:2]
         raise ExpressionError(

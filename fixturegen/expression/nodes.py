@@ -69,8 +69,9 @@ class Part(Node, frozen=True):
         """Return what it is a part of; of a path as it was given: only the part is read."""
         base = self.base
         given = scope.raw(base.name) if isinstance(base, Path) else base.value(scope)
-        single = isinstance(given, int | float | str)
-        return self.unknown(f"'{base.source}' is one number") if single else given
+        if isinstance(given, int | float | str):
+            return self.unknown(f"'{base.source}' is one number")
+        return given
 
 
 class Index(Part, frozen=True):
@@ -230,7 +231,7 @@ def children(node: Node) -> list[Node]:
 
 def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
     """Return `node` with each node directly inside replaced."""
-    parts = {}
+    parts: dict[str, object] = {}
     for name in node.__struct_fields__:
         part = getattr(node, name)
         if isinstance(part, Node):

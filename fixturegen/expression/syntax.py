@@ -97,6 +97,11 @@ def parse(text: str) -> Expression:
     return Expression(flat, root, tuple(paths))
 
 
+def substituted(expr: Expression, value: str) -> Expression:
+    """Return an expression with `value` where its paths have a `*`."""
+    return parse(PATH.sub(lambda match: match[0].replace("*", value), expr.text))
+
+
 def _python(flat: str) -> ast.expr:
     """Return Python's tree of `flat`, each path as a name of equal length."""
     masked = PATH.sub(lambda match: "_" * len(match[0]), flat)
@@ -142,7 +147,7 @@ class _Reader:
             case ast.Name():
                 return Path(at, source, self.name(node, source))
             case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=step)):
-                ends = (part and self.position(part) for part in (lower, upper, step))
+                ends = (self.position(end) if end else None for end in (lower, upper, step))
                 return Slice(at, source, self.read(node.value), tuple(ends))
             case ast.Subscript():
                 return Index(at, source, self.read(node.value), self.position(node.slice))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
 
@@ -61,21 +61,23 @@ class Scope:
 
     def value(self, name: str) -> Value:
         """Return the value of a name."""
+        raw = self.raw(name)
+        if isinstance(raw, int):
+            return raw
         known = self._read.get(name)
         if known is None:
-            raw = self.raw(name)
-            if isinstance(raw, int | float | str):
-                known = number(raw, name)
+            if isinstance(raw, Unknown):
+                known = raw
             else:
-                known = raw if isinstance(raw, Unknown) else column(raw, name)
+                known = number(raw, name) if isinstance(raw, float | str) else column(raw, name)
             self._read[name] = known
         return known
 
 
 def number(given: int | float | str, name: str) -> Number | Unknown:
     """Return a finite number; text is read as the float nearest to the exact decimal."""
-    if given.__class__ is int:
-        return given  # type: ignore[return-value] # isinstance would cost each element more
+    if isinstance(given, int):
+        return given
     try:
         read = float(parse_number(given)) if isinstance(given, str) else given
     except ValueError as error:
@@ -88,19 +90,24 @@ def number(given: int | float | str, name: str) -> Number | Unknown:
 def column(given: Sequence[int | float | str], name: str) -> list[Number] | Unknown:
     """Return finite numbers; unknown with the first that is none."""
     plain = given if isinstance(given, list) else list(given)
-    try:
-        added = sum(plain)  # one C loop sees text, NaN and infinities
-        if added - added == 0:
-            return plain
-    except (TypeError, OverflowError):
-        pass
-    read = []
+    if _finite(plain):
+        return plain
+    read: list[Number] = []
     for entry in plain:
         one = number(entry, name)
         if isinstance(one, Unknown):
             return one
         read.append(one)
     return read
+
+
+def _finite(values: list[int | float | str]) -> TypeGuard[list[Number]]:
+    """Whether all are finite numbers: one C loop sees text, NaN and infinities."""
+    try:
+        added: Number = sum(values)  # type: ignore[arg-type] # text is the TypeError below
+    except (TypeError, OverflowError):
+        return False
+    return added - added == 0
 
 
 def merged(*values: object) -> Unknown:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-
 LISTED = 24  # known names that a hint lists
 
 

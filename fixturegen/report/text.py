@@ -161,19 +161,31 @@ def _claim(result: ClaimResult, summary: Summary, context: Context) -> dict[str,
 
 
 def _sentences(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each sentence once, with its verdicts in words: `holds for C and Rust`."""
+    """Return each sentence once: its verdicts in words, what they cite, why they are undecided."""
     sentences = []
     for (text, holds), same in groupby(claims, lambda claim: (claim["text"], claim["holds"])):
         verdicts = list(same)
         labels: dict[str, list[str]] = {}
         for claim in verdicts:
             labels.setdefault(claim["words"], []).append(claim["of"])
-        words = [
-            f"{state} for {_listed(names)}" if names[0] else state
-            for state, names in labels.items()
+        states = [
+            f"{words} for {_listed(names)}" if names[0] else words
+            for words, names in labels.items()
+        ]
+        used = {cited["path"]: cited for claim in verdicts for cited in claim["used"]}
+        reasons = [
+            f"{claim['of']}: {claim['reason']}" if claim["of"] else claim["reason"]
+            for claim in verdicts
+            if claim["reason"]
         ]
         sentences.append(
-            {"text": text, "holds": holds, "words": "; ".join(words), "verdicts": verdicts}
+            {
+                "text": text,
+                "words": "; ".join(states),
+                "holds": holds,
+                "used": list(used.values()),
+                "reasons": reasons,
+            }
         )
     return sentences
 

@@ -165,26 +165,25 @@ def _sentences(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     sentences = []
     for (text, holds), same in groupby(claims, lambda claim: (claim["text"], claim["holds"])):
         verdicts = list(same)
-        labels: dict[str, list[str]] = {}
+        states: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for claim in verdicts:
-            labels.setdefault(claim["words"], []).append(claim["of"])
-        states = [
-            f"{words} for {_listed(names)}" if names[0] else words
-            for words, names in labels.items()
-        ]
+            states.setdefault(claim["words"], []).append(claim["of"])
+            if claim["reason"]:
+                reasons.setdefault(claim["reason"], []).append(claim["of"])
         used = {cited["path"]: cited for claim in verdicts for cited in claim["used"]}
-        reasons = [
-            f"{claim['of']}: {claim['reason']}" if claim["of"] else claim["reason"]
-            for claim in verdicts
-            if claim["reason"]
-        ]
         sentences.append(
             {
                 "text": text,
-                "words": "; ".join(states),
+                "words": "; ".join(
+                    f"{words} for {_listed(of)}" if of[0] else words for words, of in states.items()
+                ),
                 "holds": holds,
                 "used": list(used.values()),
-                "reasons": reasons,
+                "reasons": [
+                    f"{_listed(of)}: {reason}" if of[0] else reason
+                    for reason, of in reasons.items()
+                ],
             }
         )
     return sentences

@@ -61,6 +61,7 @@ Cpus = Annotated[int, Meta(ge=1, le=4096)] | Literal["all"]
 SYSTEM = "system"
 # The fields that no key of fixture.toml gives: its folder's name; what is gathered of a build.
 FOLDER, GATHERED = "(name)", "(languages)"
+COMPILER = "compiler"  # the key of a build in which a language is told what compiles it
 DEFAULT = "default"  # the build of a program that declares none; may be left out of a path
 
 
@@ -77,8 +78,8 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, dict[str, str | tuple[str, ...]]],
         Meta(
             description="`LANGUAGE.KEY`, as `c.ldflags = [...]`, `rust.rustflags = [...]`: the "
-            "keys that the language has; the languages named here have this build (all of the "
-            "program's if none is named)"
+            "keys that the language has, and `compiler`; the languages named here have this "
+            "build (all of the program's if none is named)"
         ),
     ] = field(default_factory=dict, name=GATHERED)
 
@@ -86,6 +87,11 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True):
         """Return what the build adds to a language's command lines under one of its flag keys."""
         given = self.settings.get(language, {}).get(key, ())
         return () if isinstance(given, str) else given
+
+    def compiler(self, language: str) -> str:
+        """Return the compiler that the build names for a language; empty for the default one."""
+        given = self.settings.get(language, {}).get(COMPILER, "")
+        return given if isinstance(given, str) else ""
 
 
 class Mode(Struct, frozen=True, forbid_unknown_fields=True):
@@ -385,6 +391,13 @@ class Fixture(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     shared: Annotated[
         tuple[Name, ...], Meta(description="pieces of templates/_lib/ rendered beside the programs")
     ] = ()
+    requires: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="languages without which a run is not the fixture's text; of another one "
+            "that cannot be built here the rows are absent, with the reason. Default: all"
+        ),
+    ] = ()
     files: Annotated[tuple[File, ...], Meta(description="see `[[file]]`")] = field(
         default=(), name="file"
     )
@@ -410,6 +423,11 @@ class Fixture(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def languages(self) -> tuple[str, ...]:
         """Every language that some program is written in, in order of appearance."""
         return tuple(dict.fromkeys(lang for p in self.programs for lang in p.languages))
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The languages without which a run is not complete."""
+        return self.requires or self.languages
 
     def binaries(self) -> dict[str, str]:
         """Return the name in arguments of every binary of its programs, with its language."""

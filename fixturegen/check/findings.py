@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fixturegen import errors, files, render, report
 from fixturegen.fixture.project import Project
-from fixturegen.languages import LANGUAGES
+from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
 from fixturegen.runs import record
 from fixturegen.runs.context import FORMAT, RESTORE
@@ -219,6 +219,6 @@ def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
         for b in p.builds_in(name)
     }
     for binary, facts in stored.context.binaries.items():
-        if declared.get(binary) != facts.shown:
+        if binary not in declared or not same_flags(facts.shown, declared[binary]):
             found.append(f"flags of {binary}")
     return found

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 import reprlib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,10 +228,11 @@ def fixture_files(
     keep: whether compiled templates may be written to the user's cache.
     """
     folder = project.folder(fixture.name)
-    folders = [folder, *project.shared(fixture.name)]
     rendered: dict[str, str] = {}
     for name in languages:
         language = LANGUAGES[name]
+        folders = [folder, *project.shared(fixture.name)]
+        folders += [language.templates] if language.templates else []
         environments: dict[str, Sandbox] = {}
         for entry in language.layout(fixture):
             if entry.dialect not in environments:
@@ -258,11 +259,20 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
     return [
         path
         for language in LANGUAGES
-        for name in files.names(project.root / language / fixture.name)
-        if (path := f"{language}/{fixture.name}/{name}") not in expected
-        and files.kind(project.root / path) == "file"
-        and _made(project.root / path)
+        for path in _below(project.root, f"{language}/{fixture.name}")
+        if path not in expected and _made(project.root / path)
     ]
+
+
+def _below(root: Path, folder: str, depth: int = 1) -> Iterator[str]:
+    """Yield the files of a source folder and those of its folders, as deep as layouts go."""
+    for name in files.names(root / folder):
+        path = f"{folder}/{name}"
+        kind = files.kind(root / path)
+        if kind == "file":
+            yield path
+        elif kind == "folder" and depth > 0:
+            yield from _below(root, path, depth - 1)
 
 
 def _made(path: Path) -> bool:

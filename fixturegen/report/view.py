@@ -248,7 +248,7 @@ class View:
 
 def label(language: str) -> str:
     """Return a language's name as people write it."""
-    return LANGUAGES[language].label if language in LANGUAGES else language
+    return LANGUAGES.label(language)
 
 
 def plural(count: int, noun: str) -> str:

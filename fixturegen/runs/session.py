@@ -78,7 +78,7 @@ class Session:
         )
         nowhere = self._places.nowhere
         place = here(options.allow, again, project.build, nowhere, guard, options.root)
-        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
+        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place, built.absent)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = record.unfinished_folder(project, fixture.name) / name
         self.summary = Summary(fixture, self.params)

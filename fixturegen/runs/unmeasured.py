@@ -72,17 +72,25 @@ def here(
 
 
 def unmeasured(
-    fixture: Fixture, languages: Collection[str], found: Mapping[str, Path], place: Place
+    fixture: Fixture,
+    languages: Collection[str],
+    found: Mapping[str, Path],
+    place: Place,
+    absent: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """Return the path of each case of `languages` that cannot be measured, with the reason.
 
-    found: the binaries by their names in arguments. Languages that are not there are no matter
-    of this: a run without them is not complete, while one without these cases is.
+    found: the binaries by their names in arguments; absent: those that cannot be made, each with
+    the reason. Languages that are not there are no matter of this: a run without one of them may
+    not be complete, while one without these cases is.
     """
     reasons = {}
     for program in fixture.programs:
         for case in (c for c in program.cases() if c.language in languages):
-            reason = _reason(program, program.mode(case.mode), case, found, place)
+            mode = program.mode(case.mode)
+            own = program.binary(case.language, program.build(case.build))
+            reason = next((absent[name] for name in (own, *mode.references) if name in absent), "")
+            reason = reason or _reason(program, mode, case, found, place)
             if reason:
                 reasons[case.path] = reason
     return reasons

@@ -17,6 +17,7 @@ from typing import Any
 import laid
 import pytest
 from laid import Done
+from measured import Programs
 from tiny import folder_of_tools
 
 from fixturegen.fixture.project import Project
@@ -89,6 +90,13 @@ def tree(tmp_path: Path) -> Path:
     (root / "empty").mkdir()
     (root / "link").symlink_to("b")
     return root
+
+
+def test_clippy_and_rustfmt_have_nothing_to_say(tmp_path: Path) -> None:
+    if shutil.which("rustfmt") is None or shutil.which("cargo-clippy") is None:
+        pytest.skip("needs rustfmt and clippy")
+    for done in Programs(NAME, tmp_path).lint():
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def entries_of(root: Path) -> list[Path]:

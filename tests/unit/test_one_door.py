@@ -33,6 +33,7 @@ OTHERS = {
     "tune": "the kernel's files, and the journal in root's own folder",
     "elf": "files that the user names on the command line",
     "render/compiled.py": "the user's own cache, and the time of our own modules",
+    "languages/registry.py": "our own package, and what is installed beside it",
     "launcher/compiling.py": "our own sources, and the compiled launcher in build/",
 }
 ONCE = {

@@ -6,11 +6,10 @@ not measured is unknown, and an unknown decides nothing: `a or b` holds if one s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fixturegen import stats
 from fixturegen.expression.functions import FUNCTIONS
@@ -29,6 +28,7 @@ from fixturegen.expression.nodes import (
     walk,
 )
 from fixturegen.expression.values import Number, Scope, Unknown
+from fixturegen.model import canonical
 
 Measured: TypeAlias = Number | str | list[Number]
 State: TypeAlias = Literal["holds", "fails", "undecided"]
@@ -47,14 +47,9 @@ class Verdict(Struct, frozen=True):
     reason: str = ""
 
 
-def check_claim(expr: Expression, names: Mapping[str, str]) -> Expression:
-    """Return a claim with the paths that its names stand for; SpecError if it is no condition.
-
-    names: every path of the fixture as it may be written, with the path that it stands for.
-    """
+def check_claim(expr: Expression, names: Collection[str]) -> None:
+    """Check a claim against every path of the fixture; SpecError if it is not a condition."""
     check_names(expr, names)
-    paths = dict.fromkeys(names[path] for path in expr.paths)
-    expr = replace(expr, root=_resolved(expr.root, names), paths=tuple(paths))
     if type_of(expr.root) != "condition":
         advice = "compare it: a > 3 * b"
         raise ExpressionError("a claim is a condition, not a number", expr.text, 0, advice)
@@ -67,7 +62,6 @@ def check_claim(expr: Expression, names: Mapping[str, str]) -> Expression:
     for node in walk(expr.root):
         for argument in node.vectors if isinstance(node, Call) else ():
             _check_one_case(expr, argument)
-    return expr
 
 
 def evaluate_claim(expr: Expression, measured: Mapping[str, Measured]) -> Verdict:
@@ -96,12 +90,6 @@ def is_param(path: str) -> bool:
     return path.startswith(PARAMS)
 
 
-def _resolved(node: Node, names: Mapping[str, str]) -> Node:
-    if isinstance(node, Path):
-        return replace(node, name=names[node.name])
-    return rebuilt(node, lambda part: _resolved(part, names))
-
-
 def _with_medians(expr: Expression, node: Node, inside: bool = False) -> Node:
     """Return a claim with the medians that bare paths mean written out."""
     if isinstance(node, Part):
@@ -115,7 +103,7 @@ def _with_medians(expr: Expression, node: Node, inside: bool = False) -> Node:
 
 
 def _check_one_case(expr: Expression, argument: Node) -> None:
-    cases = {path.name.rpartition(".")[0]: path for path in _processes(argument)}
+    cases = {canonical(path.name).rpartition(".")[0]: path for path in _processes(argument)}
     if len(cases) > 1:
         first, second = list(cases)[:2]
         raise ExpressionError(

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fixturegen import errors, files, process
 from fixturegen.fixture.conditions import DROP, EVICT, EVICTED, EVICTED_COLUMNS, words
-from fixturegen.model import Columns, Fixture, Mode, Sha256, Whole
+from fixturegen.model import Columns, Fixture, Mode, Sha256, Whole, canonical
 
 
 class Made(Struct, frozen=True):
@@ -35,7 +35,7 @@ class RefusedError(Exception):
 
 def fill(text: str, paths: Mapping[str, Path]) -> str:
     """Return `text` with every `{name}` replaced by the path it stands for."""
-    return re.sub(r"\{([^{}]*)\}", lambda found: str(paths[found[1]]), text)
+    return re.sub(r"\{([^{}]*)\}", lambda found: str(paths[canonical(found[1])]), text)
 
 
 def prepare(

@@ -77,7 +77,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
         "programs": [
             {
                 "name": p.name,
-                "builds": p.declares_builds,
+                "builds": bool(p.declared_builds),
                 "metrics": [
                     {"name": name, "unit": m.unit, "modes": list(m.modes)}
                     for name, m in p.metrics.items()

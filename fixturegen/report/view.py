@@ -9,7 +9,7 @@ import msgspec
 
 from fixturegen import stats, units, visible
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import path_part
+from fixturegen.model import Paths, path_part
 from fixturegen.runs.context import Context
 from fixturegen.runs.summary import Number, Summary
 
@@ -128,8 +128,8 @@ class View:
 
     def __init__(self, summary: Summary, context: Context | None = None) -> None:
         self._summary = summary
-        self._binaries = context.binaries if context else {}
-        self._unmeasured = context.unmeasured if context else {}
+        self._binaries = Paths(context.binaries if context else {})
+        self._unmeasured = Paths(context.unmeasured if context else {})
 
     def functions(self) -> dict[str, Any]:
         """Return what a template may call, by name."""

@@ -12,7 +12,7 @@ from fixturegen import errors, expression, visible
 from fixturegen.fixture.checks import check_param
 from fixturegen.fixture.claims import claim_names, instances
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
+from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Paths, Program, Sample, Value
 from fixturegen.runs import record
 from fixturegen.runs.context import RESTORE
 
@@ -113,17 +113,19 @@ class Summary:
     def __init__(self, fixture: Fixture, params: Mapping[str, Value]) -> None:
         self.fixture = fixture
         self.params = dict(params)
-        self.cases = {
-            case.path: CaseSummary(
-                case, values={name: [] for name in program.metrics_of(case.mode)}
-            )
-            for program in fixture.programs
-            for case in program.cases()
-        }
+        self.cases = Paths(
+            {
+                case.path: CaseSummary(
+                    case, values={name: [] for name in program.metrics_of(case.mode)}
+                )
+                for program in fixture.programs
+                for case in program.cases()
+            }
+        )
         self.foreign: dict[str, int] = {}
         self.stats: dict[str, dict[str, Any]] = {}  # of a path, once it was asked for
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
-        self._kinds = metric_kinds(fixture)
+        self._kinds = Paths(metric_kinds(fixture))
 
     def metrics(self, sample: Sample) -> dict[str, Number]:
         """Return the metrics of an ok sample; raises MetricError."""
@@ -201,7 +203,7 @@ class Summary:
             for instance in instances(self.fixture, claim, names):
                 paths = instance.expression.paths
                 kinds = {self._kinds[path][0] for path in paths if path in self._kinds}
-                verdict = expression.evaluate_claim(instance.expression, measured)
+                verdict = expression.evaluate_claim(instance.expression, Paths(measured))
                 if verdict.state == "fails" and claim.otherwise:
                     verdict = replace(verdict, state="undecided", reason=claim.otherwise)
                 kind: Kind = "time" if "time" in kinds else "count"

@@ -20,11 +20,12 @@ RUN: dict[str, Any] = {
     "params.length": 65536,
     "params.factor": 3,
 }
-NAMES = {path: path for path in RUN}
 
 
 def judged(text: str, run: dict[str, Any] = RUN) -> Verdict:
-    return evaluate_claim(check_claim(parse(text), NAMES), run)
+    expr = parse(text)
+    check_claim(expr, RUN)
+    return evaluate_claim(expr, run)
 
 
 @pytest.mark.parametrize(
@@ -212,14 +213,14 @@ def test_measuring_more_never_overturns_a_verdict(tree: tuple[str, bool | None])
 )
 def test_what_a_check_refuses(text: str, message: str) -> None:
     with pytest.raises(SpecError) as caught:
-        check_claim(parse(text), NAMES)
+        check_claim(parse(text), RUN)
     assert message in caught.value.what
 
 
 def test_mixed_processes_are_pointed_at() -> None:
     text = f"each({ITER1} > {FAULTS})"
     with pytest.raises(ExpressionError) as caught:
-        check_claim(parse(text), NAMES)
+        check_claim(parse(text), RUN)
     assert caught.value.at == text.index(FAULTS)
 
 

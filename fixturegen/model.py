@@ -366,6 +366,17 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
             "right: why; where it does not hold it is then undecided",
         ),
     ] = ""
+    for_each: Annotated[
+        Literal["", "language", "build", "program"],
+        Meta(
+            description="what `*` in the paths of `holds` stands for: one claim for each language "
+            "(`first_run.*.natural.iter1`), build or program whose paths are all there"
+        ),
+    ] = field(default="", name="for")
+    only: Annotated[
+        tuple[str, ...],
+        Meta(description="with `for`: the languages, builds or programs that it is for"),
+    ] = ()
 
 
 class File(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def render_report(
 def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dict[str, Any]:
     """Return the plain values that every report shows of its run."""
     context = stored.context
+    claims = [_claim(result, summary, context) for result in summary.claims()]
     lines = [
         (name, visible.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
     ]
@@ -93,7 +95,8 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
         "cpu_reason": visible.escape(context.cpu_reason, 300),
         "toolchain": _toolchain(context),
         "launcher": shown(msgspec.to_builtins(context.launcher)),
-        "claims": [_claim(result, summary, context) for result in summary.claims()],
+        "claims": claims,
+        "sentences": _sentences(claims),
         "disturbances": shown(context.disturbances),
         "notes": _notes(context, summary),
         "perf": shown(msgspec.to_builtins(context.perf)) if context.perf else {},
@@ -138,21 +141,58 @@ def _toolchain(context: Context) -> list[dict[str, Any]]:
     ]
 
 
+STATES = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
+
+
 def _claim(result: ClaimResult, summary: Summary, context: Context) -> dict[str, Any]:
-    words = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
     return {
         "text": result.claim.text,
         "holds": result.claim.holds,
+        "of": result.label,
         "kind": result.kind,
         "state": result.verdict.state,
-        "words": words[result.verdict.state],
+        "words": STATES[result.verdict.state],
         "reason": visible.escape(_reason(result, context), 300),
         "used": [
             {"path": path, "median": middle, "n": count, "unit": summary.unit(path)}
             for path, middle, count in result.verdict.used
-            if not path.startswith("params.")
         ],
     }
+
+
+def _sentences(claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each sentence once: its verdicts in words, what they cite, why they are undecided."""
+    sentences = []
+    for (text, holds), same in groupby(claims, lambda claim: (claim["text"], claim["holds"])):
+        verdicts = list(same)
+        states: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
+        for claim in verdicts:
+            states.setdefault(claim["words"], []).append(claim["of"])
+            if claim["reason"]:
+                reasons.setdefault(claim["reason"], []).append(claim["of"])
+        used = {cited["path"]: cited for claim in verdicts for cited in claim["used"]}
+        sentences.append(
+            {
+                "text": text,
+                "words": "; ".join(
+                    f"{words} for {_listed(of)}" if of[0] else words for words, of in states.items()
+                ),
+                "holds": holds,
+                "used": list(used.values()),
+                "reasons": [
+                    f"{_listed(of)}: {reason}" if of[0] else reason
+                    for reason, of in reasons.items()
+                ],
+            }
+        )
+    return sentences
+
+
+def _listed(names: list[str]) -> str:
+    """Return `C`, `C and Rust`, `C, C++ and Rust`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _reason(result: ClaimResult, context: Context) -> str:

@@ -462,18 +462,37 @@ class Case(Struct, frozen=True, order=True, dict=True):
 
 
 class Usage(Struct, frozen=True):
-    """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
+    """The kernel's accounting of one process, as wait4 gave it, and its wall time.
 
-    wall_ns: Count = 0
-    user_us: Count = 0
-    system_us: Count = 0
-    maxrss_kb: Count = 0
-    minor_faults: Count = 0
-    major_faults: Count = 0
-    block_input: Count = 0
-    block_output: Count = 0
-    voluntary_switches: Count = 0
-    involuntary_switches: Count = 0
+    A metric names it `process.FIELD`; each title is the unit.
+    """
+
+    wall_ns: Annotated[
+        Count, Meta(title="ns", description="from before its start to its end, as its parent sees")
+    ] = 0
+    user_us: Annotated[Count, Meta(title="us", description="CPU time in its own code")] = 0
+    system_us: Annotated[Count, Meta(title="us", description="CPU time in the kernel")] = 0
+    maxrss_kb: Annotated[
+        Count, Meta(title="kB", description="most memory that was resident at a time, of 1024 B")
+    ] = 0
+    minor_faults: Annotated[
+        Count, Meta(title="count", description="page faults for which nothing was read from a disk")
+    ] = 0
+    major_faults: Annotated[
+        Count, Meta(title="count", description="page faults that waited for a disk")
+    ] = 0
+    block_input: Annotated[
+        Count, Meta(title="blocks", description="read from a disk for it, of 512 B")
+    ] = 0
+    block_output: Annotated[
+        Count, Meta(title="blocks", description="to be written to a disk for it, of 512 B")
+    ] = 0
+    voluntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because it waited")
+    ] = 0
+    involuntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because another one had its turn")
+    ] = 0
 
 
 class Sample(Struct, frozen=True):

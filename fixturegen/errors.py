@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+LISTED = 24  # known names that a hint lists
+
 
 class FixturegenError(Exception):
     """Base of every error that a user can meet.
@@ -102,17 +104,12 @@ class InterruptedRunError(FixturegenError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the known name that is nearest to `name`, or the list of all."""
+    """Return a hint with the known name that is nearest to `name`, or the known ones."""
     import difflib
 
     names = sorted(set(known))
     similar = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if similar:
         return f"did you mean {similar[0]!r}?"
-    return f"known: {', '.join(names)}" if names else ""
-
-
-def close(name: str, known: Iterable[str]) -> str:
-    """Return `nearest`, but nothing instead of a long list."""
-    hint = nearest(name, known)
-    return hint if hint.startswith("did") or len(hint) < 300 else ""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"known: {', '.join(names[:LISTED])}{more}" if names else ""

@@ -185,8 +185,9 @@ def _check_run(
         checked.claims += 1
         checked.undecided += result.verdict.state == "undecided"
         if result.verdict.state == "fails":
-            what = f"run {run}: does not hold: {result.claim.text} [{result.claim.holds}]"
-            checked.add(Finding(fixture.name, "claim", what, f"fixturegen run {fixture.name}"))
+            what = f"does not hold{result.about}: {result.claim.text} [{result.claim.holds}]"
+            repair = f"fixturegen run {fixture.name}"
+            checked.add(Finding(fixture.name, "claim", f"run {run}: {what}", repair))
 
 
 def _compare(

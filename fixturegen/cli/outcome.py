@@ -27,7 +27,7 @@ def conclude(
     claims = ended.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
     for result in bad:
-        say(f"claim {result.verdict.state}: {result.claim.text}")
+        say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
     if claims:
         say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
     _say_leftovers(ended.summary)

@@ -17,7 +17,7 @@ from jinja2.filters import FILTERS as DEFAULT_FILTERS
 from jinja2.runtime import Context as JinjaContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from fixturegen.errors import close
+from fixturegen.errors import nearest
 from fixturegen.render import mistakes
 
 # Left out: random (another text each time), attr, and what is about HTML.
@@ -114,7 +114,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         owner = obj.function if type(obj) is Function else obj
         value = super().getattr(owner, attribute)
         if type(value) is StrictUndefined and type(owner) is dict and not hasattr(owner, attribute):
-            hint = f"there is no {attribute!r} here; {close(attribute, map(str, owner))}"
+            hint = f"there is no {attribute!r} here; {nearest(attribute, map(str, owner))}"
             return self.undefined(hint.removesuffix("; "))
         return _steady(value, attribute)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from fixturegen import expression
-from fixturegen.errors import close, nearest
+from fixturegen.errors import nearest
 from fixturegen.model import Case, path_part
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Number, Plain
@@ -53,7 +53,12 @@ class Cells:
         cell: without fields; where: only processes in which this metric is not 0 (`not M`: is).
         """
         parsed = _parsed(cell)
-        values = {path: self._values(path, row, where) for path in parsed.paths}
+        values = {
+            path: self._param(path.partition(".")[2])
+            if path.startswith("params.")
+            else self._values(path, row, where)
+            for path in parsed.paths
+        }
         try:
             return expression.evaluate_number(parsed, values)
         except expression.ExpressionError as error:
@@ -65,8 +70,6 @@ class Cells:
 
     def _values(self, path: str, row: Mapping[str, Plain], where: str) -> list[Number]:
         case, _, metric = path.rpartition(".")
-        if case == "params":
-            return [self._param(metric)]
         found = self._case(case, row)
         if found is None:
             return self._printed(path, row)
@@ -130,7 +133,7 @@ class Cells:
         parts = path.split(".")
         line, name = parts[-2], parts[-1]
         found = self._case(".".join(parts[:-2]) or _OWN, row)
-        if found in self._summary.cases:
+        if found and found in self._summary.cases:
             case = self._summary.cases[found]
             lines = self._summary.fixture.program(case.case.program).lines
             printed = case.kept[0].get(line, {}) if case.kept else {}
@@ -143,8 +146,8 @@ class Cells:
             cases = self._summary.fixture.program(of).cases()
             names = {name for case in cases for name in case.path.split(".")[1:]}
             known |= {*own.values} | {f"{name}.{m}" for name in names for m in own.values}
-            raise MisuseError(f"unknown path {short!r}", close(short, known))
-        raise MisuseError(f"unknown path {path!r}", close(path, known))
+            raise MisuseError(f"unknown path {short!r}", nearest(short, known))
+        raise MisuseError(f"unknown path {path!r}", nearest(path, known))
 
 
 def _agrees(case: Case, own: Case, parts: list[str]) -> bool:

@@ -13,7 +13,7 @@ from fixturegen.report.ahead import TEMPLATE, environment
 from fixturegen.report.formats import wrap
 from fixturegen.report.told import run_values
 from fixturegen.report.values import plain
-from fixturegen.report.view import View
+from fixturegen.report.view import Functions, View
 from fixturegen.runs import record
 from fixturegen.runs.summary import Summary, summarise
 
@@ -37,7 +37,7 @@ def render_report(
     """
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
     created = environment(project, fixture.name, keep=keep)
-    created.globals.update(View(summary, stored).functions())
+    created.globals.update(callables(summary, stored))
     created.filters["wrap"] = wrap
     created.globals["run"] = plain(run_values(fixture, stored, summary))
     named = next(
@@ -47,6 +47,11 @@ def render_report(
     text = render.render_text(created, TEMPLATE, values, named)
     stripped = "\n".join(line.rstrip() for line in text.split("\n"))
     return re.sub(r"\n{3,}", "\n\n", stripped).lstrip("\n")
+
+
+def callables(summary: Summary, stored: record.Stored) -> Functions:
+    """Return what a report template may call, by name."""
+    return View(summary, stored).functions()
 
 
 def stored_text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -22,6 +23,7 @@ from fixturegen.report.values import (
     Plain,
     Program,
     Run,
+    Sentence,
     Toolchain,
     Used,
     shown,
@@ -38,6 +40,7 @@ WORDS = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
 def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run:
     """Return the values that every report shows of its run."""
     context = stored.context
+    claims = [_claim(result, summary, context) for result in summary.claims()]
     lines = [
         (name, visible.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
     ]
@@ -55,7 +58,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         programs=tuple(
             Program(
                 p.name,
-                p.declares_builds,
+                bool(p.declared_builds),
                 tuple(Metric(name, m.unit, tuple(m.modes)) for name, m in p.metrics.items()),
             )
             for p in fixture.programs
@@ -74,7 +77,8 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
             if lines
         ),
         launcher=_escaped(context.launcher),
-        claims=tuple(_claim(result, summary, context) for result in summary.claims()),
+        claims=tuple(claims),
+        sentences=_sentences(claims),
         disturbances=shown(context.disturbances),
         notes=_notes(context, summary),
         perf=_escaped(context.perf or NO_PERF),
@@ -115,16 +119,52 @@ def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
     return Claim(
         text=result.claim.text,
         holds=result.claim.holds,
+        of=result.label,
         kind=result.kind,
         state=verdict.state,
         words=WORDS[verdict.state],
         reason=visible.escape(_reason(result, context), TEXT),
         used=tuple(
-            Used(path, middle, count, summary.unit(path))
-            for path, middle, count in verdict.used
-            if not path.startswith("params.")
+            Used(path, middle, count, summary.unit(path)) for path, middle, count in verdict.used
         ),
     )
+
+
+def _sentences(claims: Sequence[Claim]) -> tuple[Sentence, ...]:
+    """Return each sentence once: its verdicts in words, what they cite, why they are undecided."""
+    return tuple(
+        Sentence(
+            text=text,
+            words="; ".join(_for(words, of) for words, of in _by(verdicts, "words")),
+            holds=holds,
+            used=tuple({cited.path: cited for each in verdicts for cited in each.used}.values()),
+            reasons=tuple(
+                f"{listed(of)}: {reason}" if of[0] else reason
+                for reason, of in _by(verdicts, "reason")
+                if reason
+            ),
+        )
+        for (text, holds), same in groupby(claims, lambda claim: (claim.text, claim.holds))
+        for verdicts in [list(same)]
+    )
+
+
+def _by(verdicts: Sequence[Claim], field: str) -> list[tuple[str, list[str]]]:
+    """Return each value of a field, and what the verdicts that have it are of."""
+    found: dict[str, list[str]] = {}
+    for each in verdicts:
+        found.setdefault(getattr(each, field), []).append(each.of)
+    return list(found.items())
+
+
+def _for(words: str, of: list[str]) -> str:
+    return f"{words} for {listed(of)}" if of[0] else words
+
+
+def listed(names: list[str]) -> str:
+    """Return `C`, `C and Rust`, `C, C++ and Rust`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _reason(result: ClaimResult, context: Context) -> str:

@@ -149,11 +149,22 @@ class Claim(Struct, frozen=True):
 
     text: str
     holds: Annotated[str, Meta(description="its condition")]
+    of: Annotated[str, Meta(description="with `for`: the language, build or program, in words")]
     kind: Annotated[str, Meta(description="`count` if all that it cites are counts, else `time`")]
     state: Annotated[str, Meta(description="`holds`, `fails` or `undecided`")]
     words: Annotated[str, Meta(description="the state as a text says it")]
     reason: Annotated[str, Meta(description="why it is undecided")]
     used: tuple[Used, ...]
+
+
+class Sentence(Struct, frozen=True):
+    """A claim with all its verdicts: one, or one for each value of `for`."""
+
+    text: str
+    words: Annotated[str, Meta(description="its verdicts: `holds for C and Rust`")]
+    holds: Annotated[str, Meta(description="its condition")]
+    used: Annotated[tuple[Used, ...], Meta(description="each path that it cites, once")]
+    reasons: Annotated[tuple[str, ...], Meta(description="why it is undecided")]
 
 
 class Failure(Struct, frozen=True):
@@ -188,6 +199,7 @@ class Run(Struct, frozen=True, kw_only=True):
     toolchain: tuple[Toolchain, ...]
     launcher: Annotated[Hello, Meta(description="how fresh processes were started")]
     claims: tuple[Claim, ...]
+    sentences: Annotated[tuple[Sentence, ...], Meta(description="the claims, each text once")]
     disturbances: Annotated[tuple[str, ...], Meta(description="what else ran meanwhile")]
     notes: Annotated[tuple[str, ...], Meta(description="what was changed, skipped, or failed")]
     perf: Annotated[Perf, Meta(description="what perf could do; no version: it was not asked")]

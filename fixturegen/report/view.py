@@ -8,9 +8,9 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from fixturegen import stats, units, visible
-from fixturegen.errors import close, nearest
+from fixturegen.errors import nearest
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import Program, path_part
+from fixturegen.model import Paths, Program, path_part
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report import formats
 from fixturegen.report.attached import Attached
@@ -66,6 +66,8 @@ class View:
     def __init__(self, summary: Summary, stored: record.Stored) -> None:
         self._summary = summary
         self._context = stored.context
+        self._binaries = Paths(stored.context.binaries)
+        self._unmeasured = Paths(stored.context.unmeasured)
         self._attached = Attached(summary, stored)
         self._rungs = rungs(stored.context.rungs)
         self._stats: dict[str, Stat] = {}
@@ -94,7 +96,7 @@ class View:
             return self._summary.values(path)
         except KeyError:
             known = [f"{p}.{m}" for p, case in self._summary.cases.items() for m in case.values]
-            raise MisuseError(f"unknown path {path!r}", close(path, known)) from None
+            raise MisuseError(f"unknown path {path!r}", nearest(path, known)) from None
 
     def stat(self, path: str) -> Plain:
         """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path (`Stat`)."""
@@ -260,12 +262,12 @@ class View:
 
     def unmeasured(self, case: str) -> str:
         """Return why a case was not measured, with the command that would; "" if it was."""
-        return visible.escape(self._context.unmeasured.get(self._known(case), ""), TEXT)
+        return visible.escape(self._unmeasured.get(self._known(case), ""), TEXT)
 
     def binary(self, program: str, language: str, build: str = "") -> Plain:
         """Return a binary's facts (sha256, shown, elf, bindings), or none if it was not built."""
         name = f"{program}.{language}" + (f".{path_part(build)}" if build else "")
-        found = self._context.binaries.get(name)
+        found = self._binaries.get(name)
         if found is None:
             of = self._program(program)
             _ranks("language", language, self._summary.fixture.languages)
@@ -280,7 +282,7 @@ class View:
     def _known(self, path: str) -> str:
         """Return the case that a path means; raises MisuseError with the nearest one."""
         if path not in self._summary.cases:
-            raise MisuseError(f"unknown case {path!r}", close(path, self._summary.cases))
+            raise MisuseError(f"unknown case {path!r}", nearest(path, self._summary.cases))
         return path
 
     def _program(self, name: str) -> Program:

@@ -6,10 +6,10 @@ import pytest
 
 from fixturegen import errors, render, report
 from fixturegen.check import Checked, check_fixture
+from fixturegen.model import Fixture
 from fixturegen.report.formats import number, pad, ratio, short, wrap
 from fixturegen.report.table import aligned
 from fixturegen.report.view import View
-from fixturegen.model import Fixture
 from fixturegen.runs import record
 from fixturegen.runs.summary import Summary
 from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store

@@ -51,7 +51,8 @@ def test_a_row_is_a_case_and_a_column_what_claims_may_say_of_it(tmp_path: Path) 
 
 
 def test_a_path_leaves_out_what_it_shares_with_its_row(tmp_path: Path) -> None:
-    cells = 'column("a", "natural.iter1"), column("b", "rust.iter1"), column("c", "rust.natural.iter1"), '
+    cells = 'column("a", "natural.iter1"), column("b", "rust.iter1"), '
+    cells += 'column("c", "rust.natural.iter1"), '
     cells += 'column("d", "loop.c.natural.iter1"), column("e", "params.skip + 1")'
     rows = 'cases("loop", mode="pre-fault")'
     c, rust = lines_of(tmp_path, cells, rows)  # type: ignore[misc]
@@ -144,7 +145,10 @@ def test_marks_stand_behind_words_where_a_metric_is_not_0(tmp_path: Path) -> Non
 def test_columns_for_each_of_several_things(tmp_path: Path) -> None:
     template = """table([
       text("part", "{name}"),
-      per(run.languages, [column("{label} ns", "loop.{name}.natural.{metric}"), count("loop.{name}.natural.iter1")]),
+      per(run.languages, [
+        column("{label} ns", "loop.{name}.natural.{metric}"),
+        count("loop.{name}.natural.iter1"),
+      ]),
     ], [{"name": "first", "metric": "iter1"}, {"name": "later", "metric": "steady"}])"""
     assert text_of(tmp_path, template).splitlines() == [
         "part      C ns    n    Rust ns    n",
@@ -157,8 +161,10 @@ def test_columns_for_each_of_several_things(tmp_path: Path) -> None:
 def test_an_expression_of_a_row_and_a_cell_that_it_leaves_empty(tmp_path: Path) -> None:
     rows = """[
       {"part": "all", "ns": "(loop.c.natural.iter1)", "other": ""},
-      {"part": "rest", "ns": "(loop.c.natural.iter1 - loop.c.natural.steady)", "other": "(iqr(loop.c.natural.iter1))"}]"""
-    cells = 'text("part"), column("ns", "{ns}"), column("IQRs", "iqr(loop.c.natural.iter1)", "{other}", join=", ")'
+      {"part": "rest", "ns": "(loop.c.natural.iter1 - loop.c.natural.steady)",
+       "other": "(iqr(loop.c.natural.iter1))"}]"""
+    cells = 'text("part"), column("ns", "{ns}"), '
+    cells += 'column("IQRs", "iqr(loop.c.natural.iter1)", "{other}", join=", ")'
     assert lines_of(tmp_path, cells, rows) == [["all", "1002", "2"], ["rest", "902", "2,", "2"]]
 
 

@@ -22,6 +22,8 @@ from fixturegen.fixture import schema
 from fixturegen.instruments.instrument import Instrument
 from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
+from fixturegen.report.attached import Attached
+from fixturegen.report.view import View
 from fixturegen.runs import record
 from fixturegen.runs.summary import summarise
 
@@ -74,7 +76,8 @@ def functions() -> str:
     """Return what expressions and report templates may call and name, from the code itself."""
     project = Project(DOCS.parent)
     stored = record.stored(project, "p04-first-run", "reference")
-    view = report.callables(summarise(project.load("p04-first-run"), stored), stored)
+    summary = summarise(project.load("p04-first-run"), stored)
+    view = View(summary, stored.context).functions() | Attached(summary, stored).functions()
     called = [(_signature(name, each), _summary(name, each)) for name, each in view.items()]
     return (
         "# Functions\n\nGenerated from the code by `make docs`.\n"
@@ -84,8 +87,8 @@ def functions() -> str:
             ("function", "in", "gives"),
             [(f"`{f.signature}`", f.only or "both", f.does) for f in FUNCTIONS.values()],
         )
-        + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, as "
-        "wait4 gives it.\n\n"
+        + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, "
+        "as wait4 gives it.\n\n"
         + _table(
             ("name", "unit", "meaning"),
             [
@@ -93,8 +96,8 @@ def functions() -> str:
                 for name, meta in _metas(model.Usage)
             ],
         )
-        + "\n## In report templates\n\nA path is `program.language[.build].mode.metric`, a case the "
-        "same without the metric.\n\n" + _table(("function", "gives"), called)
+        + "\n## In report templates\n\nA path is `program.language[.build].mode.metric`, a case "
+        "the same without the metric.\n\n" + _table(("function", "gives"), called)
     )
 
 

@@ -27,7 +27,9 @@ def conclude(
     for result in bad:
         say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
     if claims:
-        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
+        open_ = sum(result.verdict.state == "undecided" for result in bad)
+        undecided = f", {open_} undecided" if open_ else ""
+        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold{undecided}")
     _say_leftovers(ended.summary)
     _say_place(project, fixture, ended, project.shown(target))
     if ended.summary.failures:

@@ -9,12 +9,13 @@ from fixturegen import errors, files, report
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.report.formats import number, plural
+from fixturegen.report.formats import number
 from fixturegen.report.table import aligned
 from fixturegen.report.view import statistics
 from fixturegen.runs import record
 from fixturegen.runs.ending import Ended, put_in_place, textless
 from fixturegen.runs.summary import Summary, failing
+from fixturegen.units import plural
 
 ROWS = 24  # of the short table; the fixture has them all
 
@@ -29,7 +30,9 @@ def conclude(
     for result in bad:
         say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
     if claims:
-        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
+        open_ = sum(result.verdict.state == "undecided" for result in bad)
+        undecided = f", {open_} undecided" if open_ else ""
+        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold{undecided}")
     _say_leftovers(ended.summary)
     _say_place(project, fixture, ended, project.shown(target))
     if ended.summary.failures:

@@ -14,8 +14,8 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
 from fixturegen.fixture.project import Project
 from fixturegen.report import trial
-from fixturegen.report.formats import plural
 from fixturegen.runs import record
+from fixturegen.units import plural
 
 
 @click.command(context_settings=HELP_OPTIONS)

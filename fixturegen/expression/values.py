@@ -152,26 +152,19 @@ def joined(word: str, values: Sequence[Value], source: str) -> Value:
 
     Vectors are joined element by element; one with an unknown element is unknown.
     """
-    result = values[0]
-    for value in values[1:]:
-        result = _pair(word == "or", result, value, source)
-    return result
-
-
-def _pair(decides: bool, left: Value, right: Value, source: str) -> Value:
-    if isinstance(left, list) and isinstance(right, list):
-        if len(left) != len(right):
-            return Unknown((f"'{source}': {len(left)} values against {len(right)}",))
-        pairs = zip(left, right, strict=True)
-        return [a or b for a, b in pairs] if decides else [a and b for a, b in pairs]
-    if isinstance(right, list):
-        left, right = right, left
-    if isinstance(left, list):
-        if right is decides:
-            return [decides] * len(left)
-        certain = left.count(decides) == len(left)
-        return right if isinstance(right, Unknown) and not certain else left
-    if left is decides or right is decides:
-        return decides
-    unknown = isinstance(left, Unknown) or isinstance(right, Unknown)
-    return merged(left, right) if unknown else not decides
+    decides = word == "or"
+    unknown = merged(*values)
+    single: bool | Unknown = unknown if unknown.reasons else not decides
+    if any(value is decides for value in values):
+        single = decides
+    vectors = [value for value in values if isinstance(value, list)]
+    if not vectors:
+        return single
+    lengths = list(dict.fromkeys(map(len, vectors)))
+    if len(lengths) > 1:
+        return Unknown((f"'{source}': {lengths[0]} values against {lengths[1]}",))
+    if single is decides:
+        return [decides] * lengths[0]
+    vector = list(map(any if decides else all, zip(*vectors, strict=True)))
+    certain = isinstance(single, bool) or vector.count(decides) == len(vector)
+    return list[Number](vector) if certain else single

@@ -94,8 +94,3 @@ def lines(columns: Mapping[str, Sequence[Plain]]) -> list[dict[str, Plain]]:
     """Return the columns of a printed line as one entry a line."""
     names = list(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def plural(count: int, noun: str) -> str:
-    """Return `1 sample`, `2 samples`."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -11,7 +11,6 @@ import msgspec
 
 from fixturegen import errors, machine, visible
 from fixturegen.model import SYSTEM, Fixture
-from fixturegen.report.formats import plural
 from fixturegen.report.tuned import rungs
 from fixturegen.report.values import (
     NO_PERF,
@@ -32,6 +31,7 @@ from fixturegen.report.view import label
 from fixturegen.runs import record
 from fixturegen.runs.context import Context
 from fixturegen.runs.summary import ClaimResult, Summary
+from fixturegen.units import plural
 
 LINE = 1000  # most characters of what a text says of the machine in one line
 WORDS = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}

@@ -81,11 +81,11 @@ class Row(Struct, frozen=True):
     """A case, as `cases(...)` gives it: a row of a table."""
 
     path: Annotated[str, Meta(description="`program.language[.build].mode`")]
-    program: str
-    language: str
+    program: Annotated[str, Meta(description="its program")]
+    language: Annotated[str, Meta(description="its language, as in paths")]
     label: Annotated[str, Meta(description="the language as people write it")]
-    build: str
-    mode: str
+    build: Annotated[str, Meta(description="its build; `default` without any")]
+    mode: Annotated[str, Meta(description="its mode's name")]
     text: Annotated[str, Meta(description="what the row is called: else the mode's name")]
     n: Annotated[int, Meta(description="processes in the statistics")]
     failed: Annotated[int, Meta(description="processes that are not")]
@@ -96,71 +96,71 @@ class Row(Struct, frozen=True):
 class Process(Struct, frozen=True):
     """A process, as `processes(case)` gives it; beside these each metric by its name."""
 
-    round: int
+    round: Annotated[int, Meta(description="the round in which it ran, from 1")]
     position: Annotated[int, Meta(description="its place in the order of the run")]
     path: Annotated[str, Meta(description="its case")]
     label: Annotated[str, Meta(description="the language as people write it")]
-    build: str
-    mode: str
+    build: Annotated[str, Meta(description="its build")]
+    mode: Annotated[str, Meta(description="its mode's name")]
     after: Annotated[str, Meta(description="the case that ran before it")]
 
 
 class Reason(Struct, frozen=True):
     """Why rows were not measured, as `reasons(rows)` gives it."""
 
-    reason: str
+    reason: Annotated[str, Meta(description="with the command that would help, if there is one")]
     rows: Annotated[tuple[dict[str, Plain], ...], Meta(description="those rows")]
 
 
 class Metric(Struct, frozen=True):
     """A metric of a program."""
 
-    name: str
-    unit: str
+    name: Annotated[str, Meta(description="its name")]
+    unit: Annotated[str, Meta(description="as fixture.toml declares it")]
     modes: Annotated[tuple[str, ...], Meta(description="the modes that have it; empty: all")]
 
 
 class Program(Struct, frozen=True):
     """A program of the fixture."""
 
-    name: str
+    name: Annotated[str, Meta(description="its name")]
     builds: Annotated[bool, Meta(description="whether it declares builds")]
-    metrics: tuple[Metric, ...]
+    metrics: Annotated[tuple[Metric, ...], Meta(description="in the order of declaration")]
 
 
 class Toolchain(Struct, frozen=True):
     """What compiled the programs of a language."""
 
     language: Annotated[str, Meta(description="as people write it")]
-    lines: tuple[str, ...]
+    lines: Annotated[tuple[str, ...], Meta(description="the first lines that its tools print")]
 
 
 class Used(Struct, frozen=True):
     """A path that a claim cites."""
 
-    path: str
-    median: Number
-    n: int
-    unit: str
+    path: Annotated[str, Meta(description="the path")]
+    median: Annotated[Number, Meta(description="over its processes")]
+    n: Annotated[int, Meta(description="processes")]
+    unit: Annotated[str, Meta(description="its unit")]
 
 
 class Claim(Struct, frozen=True):
     """A claim of the fixture with its verdict."""
 
-    text: str
+    text: Annotated[str, Meta(description="the sentence")]
     holds: Annotated[str, Meta(description="its condition")]
     of: Annotated[str, Meta(description="with `for`: the language, build or program, in words")]
     kind: Annotated[str, Meta(description="`count` if all that it cites are counts, else `time`")]
     state: Annotated[str, Meta(description="`holds`, `fails` or `undecided`")]
     words: Annotated[str, Meta(description="the state as a text says it")]
     reason: Annotated[str, Meta(description="why it is undecided")]
-    used: tuple[Used, ...]
+    used: Annotated[tuple[Used, ...], Meta(description="the paths that it cites")]
 
 
 class Sentence(Struct, frozen=True):
     """A claim with all its verdicts: one, or one for each value of `for`."""
 
-    text: str
+    text: Annotated[str, Meta(description="the sentence")]
     words: Annotated[str, Meta(description="its verdicts: `holds for C and Rust`")]
     holds: Annotated[str, Meta(description="its condition")]
     used: Annotated[tuple[Used, ...], Meta(description="each path that it cites, once")]
@@ -170,24 +170,24 @@ class Sentence(Struct, frozen=True):
 class Failure(Struct, frozen=True):
     """A process that is in no statistic."""
 
-    case: str
-    round: int
-    status: str
-    detail: str
+    case: Annotated[str, Meta(description="its case's path")]
+    round: Annotated[int, Meta(description="its round")]
+    status: Annotated[str, Meta(description="`exit`, `signal`, `timeout`, ...")]
+    detail: Annotated[str, Meta(description="what happened")]
 
 
 class Run(Struct, frozen=True, kw_only=True):
     """What `run` is in a report."""
 
-    title: str
-    fixture: str
-    name: str
-    date: str
-    seed: int
+    title: Annotated[str, Meta(description="the fixture's title")]
+    fixture: Annotated[str, Meta(description="the fixture's name")]
+    name: Annotated[str, Meta(description="the run's name")]
+    date: Annotated[str, Meta(description="the day on which it began")]
+    seed: Annotated[int, Meta(description="what decided the order")]
     params: Annotated[dict[str, Value], Meta(description="those that the run was started with")]
     rounds: Annotated[dict[str, int], Meta(description="of each program")]
     languages: Annotated[tuple[Language, ...], Meta(description="that the run has, in order")]
-    programs: tuple[Program, ...]
+    programs: Annotated[tuple[Program, ...], Meta(description="in the order of declaration")]
     samples: Annotated[int, Meta(description="how many processes were started")]
     digest: Annotated[str, Meta(description="SHA-256 of the samples")]
     command: Annotated[str, Meta(description="what repeats the run")]
@@ -195,17 +195,21 @@ class Run(Struct, frozen=True, kw_only=True):
     facts: Annotated[dict[str, str], Meta(description="of the machine: `run.facts.page_size`")]
     machine_lines: Annotated[tuple[tuple[str, str], ...], Meta(description="the same, to show")]
     cpus: Annotated[str, Meta(description="the CPUs that programs were pinned to")]
-    cpu_reason: str
-    toolchain: tuple[Toolchain, ...]
+    cpu_reason: Annotated[str, Meta(description="why these CPUs")]
+    toolchain: Annotated[tuple[Toolchain, ...], Meta(description="of each language")]
     launcher: Annotated[Hello, Meta(description="how fresh processes were started")]
-    claims: tuple[Claim, ...]
+    claims: Annotated[
+        tuple[Claim, ...], Meta(description="with their verdicts; with `for` one for each value")
+    ]
     sentences: Annotated[tuple[Sentence, ...], Meta(description="the claims, each text once")]
     disturbances: Annotated[tuple[str, ...], Meta(description="what else ran meanwhile")]
     notes: Annotated[tuple[str, ...], Meta(description="what was changed, skipped, or failed")]
     perf: Annotated[Perf, Meta(description="what perf could do; no version: it was not asked")]
     rungs: Annotated[dict[str, dict[str, Rung]], Meta(description="by program and mode")]
     storage: Annotated[dict[str, str], Meta(description="what each folder is stored on")]
-    failures: tuple[Failure, ...] = field(default=())
+    failures: Annotated[
+        tuple[Failure, ...], Meta(description="the processes that are in no statistic")
+    ] = field(default=())
 
 
 NO_PERF = Perf(version="", paranoid="", frequency=0, events={})

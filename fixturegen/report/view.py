@@ -49,7 +49,7 @@ TEXTS: Functions = {
     "percent": units.format_percent,
     "size": units.format_bytes,
     "wrap": formats.wrap,
-    "plural": formats.plural,
+    "plural": units.plural,
     "histogram": formats.histogram,
     "lines": formats.lines,
     "text": text,
@@ -77,16 +77,13 @@ class View:
         own: list[Callable[..., Plain]] = [
             self.stat, self.values, self.split, self.explained, self.processes, self.printed,
             self.cases, self.metrics, self.groups, self.rounds, self.reasons, self.unmeasured,
-            self.binary, self._attached.attachment, self._attached.attached,
+            self.binary, self.above, self._attached.attachment, self._attached.attached,
             self._attached.attachments,
         ]  # fmt: skip
         return {
             **TEXTS,
             **{function.__name__: function for function in own},
             "table": Tables(Cells(self._summary), self._attached.share).table,
-            "above": lambda case, line, limit: plain(
-                self._attached.above(self._known(case), line, limit)
-            ),
             "label": label,
         }
 
@@ -251,6 +248,10 @@ class View:
     def rounds(self, rows: Sequence[Plain]) -> Plain:
         """Return each row once for each round of its case; cells are of that round alone."""
         return [{**row, "round": r} for row in rows for r in self._case(row["path"]).rounds]
+
+    def above(self, case: str, line: str, limit: Number | None) -> Plain:
+        """Return how many of a case's messages in the histogram `line` took more than `limit`."""
+        return plain(self._attached.above(self._known(case), line, limit))
 
     def reasons(self, rows: Sequence[Plain]) -> Plain:
         """Return why rows were not measured: each reason once, with its rows (`Reason`)."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixturegen.errors import SpecError
-from fixturegen.expression import Scope, Unknown, check_metric, evaluate_metric, parse
+from fixturegen.expression import FUNCTIONS, Scope, Unknown, check_metric, evaluate_metric, parse
 
 NAMES: Mapping[str, Any] = {
     "iteration.ns": "vector",
@@ -83,6 +83,12 @@ def why(text: str, values: Mapping[str, Any]) -> str:
         ("process.wall_ns // 1000 % 100", 41),
         ("-process.wall_ns", -141_000),
         ("1 < 2", 1),
+        ("same(iteration.faults[1:3])", 1),
+        ("same(iteration.faults)", 0),
+        ("same(iteration.ns[2:3], iteration.ns[4:], 43)", 1),
+        ("sum(params.skip == 2 or iteration.ns > 50)", 5),
+        ("sum(iteration.ns > 50 and params.skip == 3)", 0),
+        ("process.wall_ns / 0 > 1 or 2 > 1", 1),
         ("not 1 < 2", 0),
         ("True", 1),
         ("1 < 2 and (3 < 2 or params.skip == 2)", 1),
@@ -261,6 +267,43 @@ def test_conditions_are_pythons(column: list[int], limit: int) -> None:
     assert value(f"all(not iteration.ns > {limit})", values) == (not any(above))
     first = above.index(True) + 1 if True in above else len(above) + 1
     assert value(f"first(iteration.ns > {limit})", values) == first
+
+
+# ---- vectors of conditions, element by element ----
+
+BOOLS = st.lists(st.booleans(), min_size=3, max_size=3)
+
+
+@given(BOOLS, BOOLS, st.sampled_from([True, False, None]), st.permutations([0, 1, 2]))
+def test_vectors_are_joined_as_kleene_says(
+    a: list[bool], b: list[bool], one: bool | None, order: list[int]
+) -> None:
+    single = {True: "1 < 2", False: "2 < 1", None: "1 / (params.skip - 2) > 0"}[one]
+    values = {**VALUES, "iteration.ns": list(map(int, a)), "iteration.faults": list(map(int, b))}
+    parts = ["iteration.ns > 0", "iteration.faults > 0", single]
+    for word, decides in (("or", True), ("and", False)):
+        text = f" {word} ".join(parts[i] for i in order)
+        rows = [(x, y, one) for x, y in zip(a, b, strict=True)]
+        joined = [
+            decides if decides in row else None if None in row else not decides for row in rows
+        ]
+        found = value(f"sum({text})", values)
+        if None in joined:
+            assert isinstance(found, Unknown)
+        else:
+            assert found == joined.count(True)
+
+
+# ---- the table of functions, from which the reference is made ----
+
+
+def test_every_function_says_how_it_is_called_and_what_it_does() -> None:
+    assert FUNCTIONS["quantile"].signature == "quantile(values, q)"
+    assert FUNCTIONS["max"].signature == "max(values) or max(a, b, ...)"
+    assert FUNCTIONS["same"].signature == "same(a, b, ...)"
+    for function in FUNCTIONS.values():
+        assert function.does and not function.does.endswith(".")
+        assert function.signature.startswith(function.name + "(")
 
 
 # ---- speed, as orders of magnitude ----

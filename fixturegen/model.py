@@ -42,7 +42,6 @@ FUNCTION = r"^[A-Za-z_][A-Za-z0-9_]*\Z|^\Z"
 SYMBOL = r"^[A-Za-z_.$][A-Za-z0-9_.$]*\Z"
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*\Z"
 COMMAND = r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z|^\Z"
-ALLOW = r"^(drop-caches)?\Z"
 PATTERNS = {  # what messages say instead of a pattern
     NAME: "words of a-z and 0-9 joined by _, the first letter a-z",
     LABEL: "letters, digits and , . _ + = -, the first a letter or digit",
@@ -51,7 +50,6 @@ PATTERNS = {  # what messages say instead of a pattern
     SYMBOL: "the name of a symbol: letters, digits, _ . and $",
     VARIABLE: "the name of a variable: letters, digits and _",
     COMMAND: "the name of a program on PATH, without a path",
-    ALLOW: "drop-caches",
 }
 
 # One underscore at a time: a path joins and compares names whose parts it separates by one.
@@ -156,17 +154,15 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     prepare: Annotated[
         tuple[Written, ...],
         Meta(
-            description="right before its process, in order: `evict-file PATH` (`{self}`: its own "
-            "binary), `drop-caches`, "
-            "`warm-program ARG...` (one start of the program with these arguments)"
+            description="right before its process, in order: [instruments](#instruments) and what "
+            "stands behind their names, as `evict-file {self}`"
         ),
     ] = ()
     allow: Annotated[
         str,
         Meta(
-            pattern=ALLOW,
-            description="what must be allowed with `run --allow`: `drop-caches`; else its cases "
-            "are not measured, and the text says so",
+            description="the [instrument](#instruments) that must be allowed with `run --allow`; "
+            "else its cases are not measured, and the text says so"
         ),
     ] = ""
     tune: Annotated[
@@ -186,28 +182,15 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     watch: Annotated[
         tuple[str, ...],
-        Meta(
-            description="`meminfo`: columns `meminfo.buffers`, `.cached`, `.reclaimable` in kB, "
-            "entry 0 before and entry 1 after the process"
-        ),
+        Meta(description="[instruments](#instruments) that look before and after its process"),
     ] = ()
     wrapper: Annotated[
-        Literal["", "strace-count", "perf-stat", "perf-stat-cpu", "perf-record"],
+        str,
         Meta(
-            description="`strace-count`: started under strace, which counts its system calls: "
-            "columns `syscalls.NAME` and `syscalls.total`; `perf-stat`: under perf, which counts "
-            "the events of the process; `perf-stat-cpu`: all that runs on the last of its CPUs: "
-            "columns `counted.EVENT`, and `running.EVENT`, percent of the time in which it "
-            "counted; `perf-record`: under perf, which samples its stacks: columns "
-            "`profile.samples`, `.lost`, `.thread` (of the thread with most of `kernel`), and of "
-            "that thread `own.FUNCTION`, `total.FUNCTION`"
+            description="the [instrument](#instruments) that its process is started under. What "
+            "the kernel accounts is the wrapper's as well: no metric of `process.X`"
         ),
     ] = ""
-
-    @property
-    def alone(self) -> bool:
-        """Whether something is done right before or after its process, and none is in flight."""
-        return bool(self.prepare or self.watch or self.wrapper)
 
     @property
     def references(self) -> list[str]:
@@ -479,18 +462,37 @@ class Case(Struct, frozen=True, order=True, dict=True):
 
 
 class Usage(Struct, frozen=True):
-    """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
+    """The kernel's accounting of one process, as wait4 gave it, and its wall time.
 
-    wall_ns: Count = 0
-    user_us: Count = 0
-    system_us: Count = 0
-    maxrss_kb: Count = 0
-    minor_faults: Count = 0
-    major_faults: Count = 0
-    block_input: Count = 0
-    block_output: Count = 0
-    voluntary_switches: Count = 0
-    involuntary_switches: Count = 0
+    A metric names it `process.FIELD`; each title is the unit.
+    """
+
+    wall_ns: Annotated[
+        Count, Meta(title="ns", description="from before its start to its end, as its parent sees")
+    ] = 0
+    user_us: Annotated[Count, Meta(title="us", description="CPU time in its own code")] = 0
+    system_us: Annotated[Count, Meta(title="us", description="CPU time in the kernel")] = 0
+    maxrss_kb: Annotated[
+        Count, Meta(title="kB", description="most memory that was resident at a time, of 1024 B")
+    ] = 0
+    minor_faults: Annotated[
+        Count, Meta(title="count", description="page faults for which nothing was read from a disk")
+    ] = 0
+    major_faults: Annotated[
+        Count, Meta(title="count", description="page faults that waited for a disk")
+    ] = 0
+    block_input: Annotated[
+        Count, Meta(title="blocks", description="read from a disk for it, of 512 B")
+    ] = 0
+    block_output: Annotated[
+        Count, Meta(title="blocks", description="to be written to a disk for it, of 512 B")
+    ] = 0
+    voluntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because it waited")
+    ] = 0
+    involuntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because another one had its turn")
+    ] = 0
 
 
 class Sample(Struct, frozen=True):

@@ -227,7 +227,6 @@ class View:
                     "n": each.count,
                     "failed": len(each.failed),
                     "rcu": each.rcu,
-                    "wall_ns": each.wall_ns,
                 }
             )
         return found

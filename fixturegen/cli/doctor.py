@@ -71,6 +71,7 @@ PICTURES = (".svg", ".png", ".pdf", ".ps", ".fig", ".txt", ".xml")
 def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     """Print the page, or the object of --json."""
     from fixturegen import machine as machines
+    from fixturegen.instruments import registry
     from fixturegen.machine.conditions import conditions
     from fixturegen.machine.layout import layout
     from fixturegen.machine.situation import situation
@@ -82,7 +83,7 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     machine = machines.describe(place)
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
-    findings = [*(tools() if here.live else []), *conditions(machine, here)]
+    findings = [*(tools(registry.tools()) if here.live else []), *conditions(machine, here)]
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:

@@ -29,7 +29,8 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
-from fixturegen.model import Fixture
+from fixturegen.model import Fixture, Value
+from fixturegen.render import tried
 from fixturegen.runs.options import Options
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def _run_all(
     codes: list[int | None] = []
     for fixture in fixtures:
         states.insist_writable(project, fixture.name, given.label)
+        _try_report(project, fixture, options.parameters(fixture))
     for place, fixture in enumerate(fixtures):
         sets = {key: value for key, value in options.sets.items() if key in fixture.params}
         own = replace(options, allow=permission.own(fixture, options.allow), sets=sets)
@@ -225,6 +227,15 @@ def _run_all(
                 error.hint += ("; " if error.hint else "") + f"not begun: {rest}"
             raise
     return codes
+
+
+def _try_report(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> None:
+    """Try the fixture's report before its run begins, unless it was found good already."""
+    work = build.work_folder(project, fixture, params)
+    if tried.due(project, fixture, params, work):
+        from fixturegen.report import trial  # takes a while
+
+        trial.try_once(project, fixture, params, work)
 
 
 class Turn(msgspec.Struct, frozen=True):

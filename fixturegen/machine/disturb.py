@@ -9,10 +9,9 @@ from pathlib import Path
 
 from fixturegen.machine import kernel, topology
 from fixturegen.machine.frequency import CPU
-from fixturegen.machine.phrases import plural
 from fixturegen.machine.tree import Tree
 from fixturegen.machine.values import Unknown
-from fixturegen.units import format_percent
+from fixturegen.units import format_percent, plural
 
 LAUNCHER = "fixturegen-lnch"  # the launcher's comm: the kernel keeps 15 characters
 STEAL_SHARE = 0.01  # of all time since boot; from here on another guest's load is in the numbers

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fixturegen.machine.layout import Box, Core, Layout, all_cores
 from fixturegen.machine.pci import Device
-from fixturegen.machine.phrases import cpu_list, plural
+from fixturegen.machine.phrases import cpu_list
+from fixturegen.units import plural
 
 
 class _Branch(Struct, frozen=True):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from fixturegen.machine.values import Machine, Policy, Unknown
-from fixturegen.units import format_bytes, format_number, format_percent
+from fixturegen.units import format_bytes, format_number, format_percent, plural
 
 _T = TypeVar("_T")
 ASLR = {0: "off", 1: "on, without the heap (1)", 2: "on (2)"}
@@ -17,11 +17,6 @@ ASLR = {0: "off", 1: "on, without the heap (1)", 2: "on (2)"}
 def known(value: _T | Unknown, say: Callable[[_T], str] = str) -> str:
     """Return the words for a known value, or `unknown: reason`."""
     return f"unknown: {value.unknown}" if isinstance(value, Unknown) else say(value)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return `1 CPU` or `2 CPUs`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def cpu_list(cpus: tuple[int, ...]) -> str:

@@ -12,7 +12,7 @@ from fixturegen.machine import phrases
 from fixturegen.machine.phrases import known
 from fixturegen.machine.tree import escaped
 from fixturegen.machine.values import Machine, Unknown
-from fixturegen.units import format_bytes
+from fixturegen.units import format_bytes, plural
 
 _T = TypeVar("_T")
 
@@ -21,7 +21,7 @@ def one_line(m: Machine) -> str:
     """Return e.g. `AMD EPYC, 2 CPUs, 16 MiB L3, Linux 6.18.44, KVM guest, governor powersave`."""
     parts = [
         _or(m.cpu_model, "unknown processor", phrases.short_model),
-        _or(m.logical_cpus, "unknown number of CPUs", lambda count: phrases.plural(count, "CPU")),
+        _or(m.logical_cpus, "unknown number of CPUs", lambda count: plural(count, "CPU")),
         _last_level(m),
         _or(m.kernel_release, "Linux", lambda release: f"Linux {phrases.short_release(release)}"),
         _or(
@@ -42,7 +42,7 @@ def report_lines(m: Machine) -> list[tuple[str, str]]:
         ("core classes", phrases.classes(m)),
         ("SMT", phrases.smt(m)),
         ("caches", phrases.caches(m)),
-        ("NUMA", known(m.nodes, lambda nodes: phrases.plural(len(nodes), "node"))),
+        ("NUMA", known(m.nodes, lambda nodes: plural(len(nodes), "node"))),
         ("memory", known(m.memory_bytes, format_bytes)),
         ("page size", known(m.page_bytes, format_bytes)),
         ("huge pages", phrases.huge_pages(m)),

@@ -5,30 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from fixturegen import process
 from fixturegen.machine.finding import Finding
 from fixturegen.machine.tree import printable
+from fixturegen.process import Tool
 
 TOOLS = "Tools"
 TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool by the names it may have on PATH, and its Debian package.
-
-    `without` is what cannot be done if it is missing; `cannot` the same in the summary's words.
-    """
-
-    name: str
-    commands: tuple[str, ...]
-    package: str
-    without: str
-    cannot: str = ""
-    option: str = "--version"
 
 
 NO_RUST = "Rust programs (no toolchain)"
@@ -45,18 +31,16 @@ KNOWN = (
     Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", NO_RUST),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
-    Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
-    Tool("strace", ("strace",), "strace", "no counts of system calls", option="-V"),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
     Tool("lstopo", ("lstopo-no-graphics", "lstopo"), "hwloc", "no picture of cores and caches"),
 )
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools() -> list[Finding]:
-    """Return one finding for each tool; starts each once, for its version."""
+def tools(instruments: Iterable[Tool]) -> list[Finding]:
+    """Return one finding for each tool, those of `instruments` too; starts each for its version."""
     python = Finding(TOOLS, "python", "ok", platform.python_version())
-    return [*(_finding(tool) for tool in KNOWN), python, _libc(), *_static()]
+    return [*(_finding(tool) for tool in (*KNOWN, *instruments)), python, _libc(), *_static()]
 
 
 def _finding(tool: Tool) -> Finding:

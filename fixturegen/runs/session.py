@@ -17,7 +17,7 @@ from fixturegen import __version__, build, files, launcher, machine
 from fixturegen.fixture.project import Project
 from fixturegen.instruments import profiling
 from fixturegen.instruments.around import Around
-from fixturegen.instruments.prepare import make_files
+from fixturegen.instruments.made import make_files
 from fixturegen.machine import disturb
 from fixturegen.model import Case, Fixture, Sample
 from fixturegen.runs import record, states
@@ -250,7 +250,7 @@ class Session:
 
     def _finish(self, writer: record.Writer, execution: Execution) -> Measured:
         self._note()
-        used, attached = profiling.finished(self.fixture, self.folder, self.project.build)
+        used, attached = profiling.finished(self.fixture, self.folder)
         told = replace(
             self.context,
             skipped=dict(sorted(execution.skipped.items())),

@@ -6,9 +6,10 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from fixturegen.machine.phrases import cpu_list, plural
+from fixturegen.machine.phrases import cpu_list
 from fixturegen.tune.lasting import Applied, Restored, notes_of
 from fixturegen.tune.values import KnobState, Turned
+from fixturegen.units import plural
 
 WIDTH = 80
 LEFT = 52  # columns of a table before the verdict and the gaps: `yes, by root, if named`

@@ -13,8 +13,8 @@ from fixturegen import check, errors, files, machine, render, report
 from fixturegen.build.binary import Binary, Binding, Elf, Kernel
 from fixturegen.check.findings import Finding
 from fixturegen.fixture.project import Project
+from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
-from fixturegen.instruments.prepare import Made
 from fixturegen.runs import states
 from fixturegen.runs.context import Reading
 from fixturegen.runs.options import Options

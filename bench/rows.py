@@ -195,7 +195,7 @@ ROWS = {
         "launcher, an empty static program (us)", "hyperfine -N", 0.7, 30, launch_hyperfine,
         "hyperfine"),
     "run-hyperfine": Entry(
-        "fixturegen run, 2,000 samples (s)", "hyperfine -N -r 2000", 1.0, 30, run_hyperfine,
+        "fixturegen run, 2,000 samples (s)", "hyperfine -N -r 2000", 0.75, 30, run_hyperfine,
         "hyperfine"),
     "run-loop": Entry(
         "fixturegen run, 20,000 samples (s)", "the C loop, 20,000 times", 1.25, 10, run_loop),
@@ -205,7 +205,7 @@ ROWS = {
         "first_run natural, rendered C (ns)", "the same loop by hand", 1.05, 100, first_run,
         parts=(" iter1", " steady")),
     "build": Entry(
-        "fixturegen build, nothing to do (s)", "cargo build, nothing to do", 8, 30, build, "cargo"),
+        "fixturegen build, nothing to do (s)", "cargo build, nothing to do", 4, 30, build, "cargo"),
     "report": Entry(
         "fixturegen report, 1,000,000 lines (s)", "gzip and json.loads", 4, 10, report),
     "version": Entry("fixturegen --version (s)", "python -c pass", 5, 30, version),

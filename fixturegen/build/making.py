@@ -19,7 +19,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.model import SYSTEM, Fixture, Value
 from fixturegen.render import rendered
 
-Report = Callable[[str], None]
+Tell = Callable[[str], None]
 
 
 class Built(Struct):
@@ -62,11 +62,11 @@ def make(
     fixture: Fixture,
     params: Mapping[str, Value],
     wanted: Sequence[str],
-    report: Report = lambda text: None,
+    tell: Tell = lambda text: None,
 ) -> Built:
     """Render, compile what is not up to date, and return every binary.
 
-    report is told one line a compiled binary. Raises errors.BuildError and ToolMissingError.
+    tell is given one line a compiled binary. Raises errors.BuildError and ToolMissingError.
     """
     nothing = toolchain.nothing(fixture, wanted)
     if isinstance(nothing, errors.ToolMissingError):
@@ -96,7 +96,7 @@ def make(
             for job, binary in compiling:
                 known[job.label] = Recorded(keys[job.name], binary)
                 built.made += 1
-                report(f"built {job.label}")
+                tell(f"built {job.label}")
     finally:
         if built.made:
             recorded.write(work, known)

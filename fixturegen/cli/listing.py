@@ -9,10 +9,11 @@ from fixturegen import errors
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
+from fixturegen.fixture.claims import instances
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.report.view import plural
 from fixturegen.runs import states
+from fixturegen.units import plural
 
 SHOWN = 3  # stored runs, the last ones
 
@@ -93,9 +94,18 @@ def _plain(entry: Listed) -> dict[str, object]:
             }
             for p in fixture.programs
         ],
-        "claims": [{"text": c.text, "holds": c.holds} for c in fixture.claims],
+        "claims": _claims(fixture),
         "runs": entry.runs,
     }
+
+
+def _claims(fixture: Fixture) -> list[dict[str, str]]:
+    """Return each claim, of a `for` each one by itself."""
+    return [
+        {"text": claim.text, "of": one.of, "holds": one.expression.text}
+        for claim in fixture.claims
+        for one in instances(fixture, claim)
+    ]
 
 
 def _show(entry: Listed, *, full: bool) -> None:
@@ -115,6 +125,6 @@ def _show(entry: Listed, *, full: bool) -> None:
         say("  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in fixture.params.items()))
     last = f"{', the last' if len(runs) > SHOWN else ''}: {', '.join(runs[-SHOWN:])}"
     say(
-        f"  {plural(len(fixture.claims), 'claim')}; {plural(len(runs), 'stored run')}"
+        f"  {plural(len(_claims(fixture)), 'claim')}; {plural(len(runs), 'stored run')}"
         + (last if runs else "")
     )

@@ -29,7 +29,8 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
-from fixturegen.model import Fixture
+from fixturegen.model import Fixture, Value
+from fixturegen.render import tried
 from fixturegen.runs.options import Options
 
 if TYPE_CHECKING:
@@ -214,11 +215,12 @@ def _run_all(
     codes: list[int | None] = []
     for fixture in fixtures:
         states.insist_writable(project, fixture.name, given.label)
+        _try_report(project, fixture, options.parameters(fixture))
     for place, fixture in enumerate(fixtures):
         sets = {key: value for key, value in options.sets.items() if key in fixture.params}
         own = replace(options, allow=permission.own(fixture, options.allow), sets=sets)
         try:
-            codes.append(Run(project, fixture, own, given, guard).code())
+            codes.append(Turn(project, fixture, own, given, guard).code())
         except errors.FixturegenError as error:
             rest = " ".join(later.name for later in fixtures[place + 1 :])
             if rest and not given.resume:
@@ -227,8 +229,17 @@ def _run_all(
     return codes
 
 
-class Run(msgspec.Struct, frozen=True):
-    """One fixture's turn. options: what of them concerns it; so its run is recorded."""
+def _try_report(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> None:
+    """Try the fixture's report before its run begins, unless it was found good already."""
+    work = build.work_folder(project, fixture, params)
+    if tried.due(project, fixture, params, work):
+        from fixturegen.report import trial  # takes a while
+
+        trial.try_once(project, fixture, params, work)
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One fixture's turn. options: what of them concerns it, for so its run is recorded."""
 
     project: Project
     fixture: Fixture
@@ -255,7 +266,6 @@ class Run(msgspec.Struct, frozen=True):
 
     def _measure(self, run: New | Interrupted, options: Options) -> int:
         """Build and measure what there is to come."""
-        from fixturegen import report
         from fixturegen.runs import record, session, states
 
         params = options.parameters(self.fixture)
@@ -281,11 +291,24 @@ class Run(msgspec.Struct, frozen=True):
             self._kept(kept),
             Progress(self.fixture.name, total, current.done, left) as progress,
         ):
-            meanwhile = report.prepare(self.project, self.fixture)
-            measured = current.measure(progress.update, meanwhile)
+            measured = current.measure(progress.update, self._ahead())
         later = measured.context.unmeasured.items() - current.unmeasured.items()
         self._say_unmeasured(dict(later))
         return self._conclude(measured)
+
+    def _ahead(self) -> Callable[[], None]:
+        """Return what prepares the report piece by piece; its modules are not needed before."""
+        prepared: list[Callable[[], None]] = []
+
+        def next_piece() -> None:
+            if prepared:
+                prepared[0]()
+            else:
+                from fixturegen import report
+
+                prepared.append(report.prepare(self.project, self.fixture))
+
+        return next_piece
 
     def _conclude(self, measured: Measured) -> int:
         """Put the run in its place, and say what it found."""

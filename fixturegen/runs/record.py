@@ -116,8 +116,8 @@ class Writer:
 
 
 def write_context(folder: Path, told: Context) -> None:
-    """Write the context of a run under way."""
-    files.write(folder / CONTEXT, context.encode(told))
+    """Write the context of a run under way; as its samples, it is not synced before the end."""
+    files.write(folder / CONTEXT, context.encode(told), synced=False)
 
 
 def read_context(project: Project, folder: Path) -> Context:

@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +162,7 @@ class Session:
         Only after `enter`.
         meanwhile: called now and then while short programs run ahead of us.
         """
-        self._meanwhile = meanwhile
+        self._meanwhile = self._spare(meanwhile)
         cwd = self.project.build / self.fixture.name / "cwd"
         files.make_folder(cwd)
         cases = [
@@ -170,7 +171,8 @@ class Session:
             for case in runnable(self.fixture, p, self.languages, self.unmeasured)
         ]
         made, facts = make_files(self.fixture, cwd.parent / "files")
-        self._keep(files=facts)
+        if facts:
+            self._keep(files=facts)
         paths = {**self.built.paths, **made}
         ways = starts(self.fixture, cases, paths, self._places.cpus, cwd)
         around = Around(self.fixture, paths, cwd, self.folder, self._drop_caches)
@@ -186,6 +188,21 @@ class Session:
         except BaseException:
             writer.abandon()
             raise
+
+    def _spare(self, meanwhile: Callable[[], None] | None) -> Callable[[], None]:
+        """Return what is done while programs run; first a look at whether the context reads back.
+
+        What that takes the first time, it would take after the last sample.
+        """
+        pieces = [partial(record.read_context, self.project, self.folder)]
+
+        def next_piece() -> None:
+            if pieces:
+                pieces.pop()()
+            elif meanwhile:
+                meanwhile()
+
+        return next_piece
 
     def _drop_caches(self) -> None:
         assert self._guard is not None  # else its cases are not measured

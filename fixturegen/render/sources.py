@@ -113,8 +113,8 @@ def environment(
             "variable_end_string": "}*/",
             "block_start_string": _NEVER + "b",
             "block_end_string": "b" + _NEVER,
-            "comment_start_string": _NEVER + "c",
-            "comment_end_string": "c" + _NEVER,
+            "comment_start_string": _NEVER + "#",
+            "comment_end_string": "#" + _NEVER,
             "line_statement_prefix": "//%",
             "line_comment_prefix": "//#",
         }

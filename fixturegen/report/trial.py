@@ -8,7 +8,6 @@ nothing of it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -30,6 +29,7 @@ from fixturegen.tune import KNOBS
 NOTE = "tried"  # in the build folder: what the last good trial was of
 PROCESSES = 4  # of a case: an even number, so that a median lies between two values
 LINES = 64  # of each that a program prints
+ROOMS = ("expression", "runs", "report")  # what also decides how a trial ends
 MADE_UP = "made up for a trial of the report"
 
 
@@ -47,20 +47,12 @@ def try_once(project: Project, fixture: Fixture, params: Mapping[str, Value], wo
     """
     if not _own(project, fixture.name):
         return
-    key = _key(project, fixture, params)
+    key = rendered.key(project, fixture, params, fixture.languages, ROOMS)
     if key and files.is_file(work / NOTE) and files.read_bytes(work / NOTE) == key.encode():
         return
     try_report(project, fixture, keep=True)
     if key:
         files.write(work / NOTE, key)
-
-
-def _key(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> str:
-    """Return a digest of all that decides how a trial ends; empty if it cannot be told."""
-    wanted = rendered.key(project, fixture, params, fixture.languages)
-    own = [(path.name, path.stat()) for path in sorted(Path(__file__).parent.glob("*.py"))]
-    sizes = [(name, found.st_size, found.st_mtime_ns) for name, found in own]
-    return hashlib.sha256(f"{wanted} {sizes}".encode()).hexdigest() if wanted else ""
 
 
 def try_report(project: Project, fixture: Fixture, *, keep: bool = False) -> None:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import laid
 import pytest
+
+from fixturegen.instruments import registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -157,10 +160,12 @@ def test_where_it_cannot_be_used_the_case_says_why(root: Path) -> None:
     ],
 )
 def test_fixture_toml_is_checked_against_what_it_says_of_itself(
-    root: Path, old: str, new: str, said: str
+    root: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, said: str
 ) -> None:
+    monkeypatch.setattr(registry, "INSTRUMENTS", [*registry.INSTRUMENTS])
+    runpy.run_path(str(root.parent / "lib" / "nicely_.py"))  # adds its line
     (path,) = root.glob("templates/*/fixture.toml")
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    done = start(root, "list")
+    done = laid.call(root, "list")
     assert done.code == 3 and said in done.err, done.said

@@ -58,7 +58,11 @@ class Nicely(Instrument):
 registry.INSTRUMENTS.append(Nicely())
 """
 START = "import sys, nicely_; from fixturegen.__main__ import main; sys.exit(main())"
-PAGE = "import nicely_; from docs import generate; print(generate.fixture_toml())"
+PAGE = (
+    "import nicely_; from docs import generate; from fixturegen.fixture import schema; "
+    "from fixturegen.languages import LANGUAGES; "
+    "print(generate.fixture_toml()); print(schema.text(LANGUAGES))"
+)
 SCRIPT = '#!/bin/sh\n[ $# = 0 ] && exit\necho 7 > "$1"\nshift\nexec "$@"\n'
 
 TOML = laid.changed(
@@ -125,6 +129,7 @@ def test_what_it_tells_is_a_metric_and_its_needs_are_doctors(root: Path) -> None
     assert rows["nicely"]["state"] == "ok" and rows["strace"] and rows["perf"]
     page = start(root, code=PAGE).out
     assert "| `nicely` | `wrapper` | nicely | started under nicely, which tells" in page
+    assert '"nicely"' in page[page.index('"wrapper": {') :]  # the JSON schema's
 
 
 @pytest.mark.slow

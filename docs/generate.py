@@ -111,7 +111,7 @@ def functions() -> str:
             [(f"`{f.signature}`", f.only or "both", f.does) for f in FUNCTIONS.values()],
         )
         + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, "
-        "as wait4 gives it.\n\n"
+        "as wait4 gives it. Not\nin a mode with a `wrapper`: there it is the wrapper's as well.\n\n"
         + _table(
             ("name", "unit", "meaning"),
             [

@@ -99,7 +99,10 @@ class Paths(Mapping[str, T]):
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
-    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`."""
+    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`.
+
+    That build may be left out of a path: a mode of its program cannot be called as a build is.
+    """
 
     name: Annotated[BuildLabel, Meta(description="the build's name in paths and tables")]
     settings: Annotated[
@@ -318,6 +321,11 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     def modes(self) -> tuple[Mode, ...]:
         """Its modes; one that is called `plain` where it declares none."""
         return self.declared_modes or (Mode("plain"),)
+
+    @property
+    def builds_differ(self) -> bool:
+        """Whether it has another build than `default`, so that a text says of which a row is."""
+        return any(build.name != DEFAULT for build in self.builds)
 
     def builds_in(self, language: str) -> list[Build]:
         """Return the builds that one of its languages has."""

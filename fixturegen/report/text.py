@@ -77,7 +77,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
         "programs": [
             {
                 "name": p.name,
-                "builds": bool(p.declared_builds),
+                "builds": p.builds_differ,
                 "metrics": [
                     {"name": name, "unit": m.unit, "modes": list(m.modes)}
                     for name, m in p.metrics.items()

@@ -16,16 +16,16 @@ import click
 import msgspec
 
 from fixturegen import files, model, report
+from fixturegen.build.binary import Binary
 from fixturegen.cli.main import COMMANDS, cli
 from fixturegen.expression import FUNCTIONS
 from fixturegen.fixture import schema
 from fixturegen.instruments.instrument import Instrument
+from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
-from fixturegen.report.attached import Attached
-from fixturegen.report.view import View
+from fixturegen.report import values
 from fixturegen.runs import record
-from fixturegen.runs.summary import summarise
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
@@ -40,6 +40,29 @@ TABLES = (
     model.Metric,
     model.Claim,
     model.File,
+)
+
+# What report templates see.
+SEEN = (
+    values.Run,
+    values.Row,
+    values.Process,
+    values.Stat,
+    values.Groups,
+    values.Half,
+    values.Above,
+    values.Reason,
+    values.Rung,
+    values.Language,
+    values.Program,
+    values.Metric,
+    values.Toolchain,
+    values.Claim,
+    values.Sentence,
+    values.Used,
+    values.Failure,
+    Binary,
+    Perf,
 )
 
 
@@ -84,9 +107,9 @@ def functions() -> str:
     """Return what expressions and report templates may call and name, from the code itself."""
     project = Project(DOCS.parent)
     stored = record.stored(project, "p04-first-run", "reference")
-    summary = summarise(project.load("p04-first-run"), stored)
-    view = View(summary, stored.context).functions() | Attached(summary, stored).functions()
-    called = [(_signature(name, each), _summary(name, each)) for name, each in view.items()]
+    summary = report.summarise(project.load("p04-first-run"), stored)
+    callables = report.callables(summary, stored)
+    called = [(_signature(name, each), _summary(name, each)) for name, each in callables.items()]
     return (
         "# Functions\n\nGenerated from the code by `make docs`.\n"
         "\n## In expressions\n\nOf metrics, over the lines of one process, and of claims, over the "
@@ -105,8 +128,17 @@ def functions() -> str:
             ],
         )
         + "\n## In report templates\n\nA path is `program.language[.build].mode.metric`, a case "
-        "the same without the metric.\n\n" + _table(("function", "gives"), called)
+        "the same without the metric.\n\n"
+        + _table(("function", "gives"), called)
+        + "".join(map(_seen, SEEN))
     )
+
+
+def _seen(struct: type[msgspec.Struct]) -> str:
+    """Return the table of what a report template sees under one name."""
+    rows = [(f"`{name}`", meta.description or "") for name, meta in _metas(struct)]
+    said = _first(struct.__doc__)
+    return f"\n### {struct.__name__}\n\n{said}\n\n" + _table(("field", "meaning"), rows)
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

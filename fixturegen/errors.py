@@ -108,8 +108,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib
 
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    similar = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if similar:
+        return f"did you mean {similar[0]!r}?"
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return f"known: {', '.join(names[:LISTED])}{more}" if names else ""

@@ -13,8 +13,8 @@ from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.fixture.claims import instances
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.report.view import plural
 from fixturegen.runs import record
+from fixturegen.units import plural
 
 SHOWN = 3  # stored runs, the last ones
 

@@ -9,10 +9,13 @@ from fixturegen import errors, files, report
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.report.view import View, number, plural, table
+from fixturegen.report.formats import number
+from fixturegen.report.table import aligned
+from fixturegen.report.view import statistics
 from fixturegen.runs import record
 from fixturegen.runs.ending import Ended, put_in_place, textless
 from fixturegen.runs.summary import Summary, failing
+from fixturegen.units import plural
 
 ROWS = 24  # of the short table; the fixture has them all
 
@@ -93,24 +96,24 @@ def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> 
 
 def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
-    view = View(summary)
     rows = []
     for path, case in summary.cases.items():
         metrics = summary.fixture.program(case.case.program).metrics_of(case.case.mode)
         for name, metric in list(metrics.items())[:1]:
-            found = view.stat(f"{path}.{name}")
-            if found["n"] or case.failed:
+            known = statistics(summary, f"{path}.{name}")
+            if known.n or case.failed:
                 rows.append(
                     [
                         path,
                         name,
-                        number(found["median"]),
-                        number(found["iqr"]),
+                        number(known.median),
+                        number(known.iqr),
                         metric.unit,
-                        str(found["n"]),
+                        str(known.n),
                         str(len(case.failed) or ""),
                     ]
                 )
     more = len(rows) - ROWS
-    text = table(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
+    headings = ["case", "metric", "median", "IQR", "unit", "n", "failed"]
+    text = aligned(headings, rows[:ROWS], "llrrlrr")
     return [*text.split("\n"), *([f"... and {more} more rows in the fixture"] if more > 0 else [])]

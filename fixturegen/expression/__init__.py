@@ -5,7 +5,13 @@ Python's syntax, read with `ast` and turned into nodes of our own; nothing is ev
 what cannot be known is a value too.
 """
 
-from fixturegen.expression.claim import Measured, Verdict, check_claim, evaluate_claim
+from fixturegen.expression.claim import (
+    Measured,
+    Verdict,
+    check_claim,
+    evaluate_claim,
+    evaluate_number,
+)
 from fixturegen.expression.functions import FUNCTIONS, Function
 from fixturegen.expression.metric import check_metric, evaluate_metric
 from fixturegen.expression.nodes import Expression, ExpressionError
@@ -26,6 +32,7 @@ __all__ = [
     "check_metric",
     "evaluate_claim",
     "evaluate_metric",
+    "evaluate_number",
     "parse",
     "substituted",
 ]

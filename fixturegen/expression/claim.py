@@ -85,6 +85,21 @@ def evaluate_claim(expr: Expression, measured: Mapping[str, Measured]) -> Verdic
     return Verdict("holds" if result else "fails", used, missing)
 
 
+def evaluate_number(expr: Expression, measured: Mapping[str, Measured]) -> Number | None:
+    """Return the number that an expression over processes gives; None if it is unknown.
+
+    `measured` is that of `evaluate_claim`; raises ExpressionError for anything but a number.
+    """
+    if type_of(expr.root) == "condition":
+        raise ExpressionError("a column is a number, not a condition", expr.text, 0)
+    scope = Scope({path: measured[path] for path in expr.paths if measured.get(path, []) != []})
+    shapes: Shapes = {path: "scalar" if is_param(path) else "vector" for path in expr.paths}
+    root = _with_medians(expr, expr.root)
+    shape_of(expr, root, shapes)
+    result = root.value(scope)
+    return None if isinstance(result, Unknown | list) else result
+
+
 def is_param(path: str) -> bool:
     """Whether `path` names a parameter, which has one known value, and no processes."""
     return path.startswith(PARAMS)

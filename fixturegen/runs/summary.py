@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -123,7 +122,6 @@ class Summary:
             }
         )
         self.foreign: dict[str, int] = {}
-        self.stats: dict[str, dict[str, Any]] = {}  # of a path, once it was asked for
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
         self._kinds = Paths(metric_kinds(fixture))
 
@@ -149,8 +147,6 @@ class Summary:
         except MetricError as error:
             into.failed.append((sample.round, "unread", str(error)))
             return
-        if self.stats:
-            self.stats.clear()
         into.rounds.append(sample.round)
         into.positions.append(sample.position)
         into.after.append(sample.after)

@@ -293,9 +293,9 @@ def test_a_report_has_the_states_that_were_read_back() -> None:
         Reading(("governor", "smt"), one, other),
     ], "m2": [Reading((), one)]}}  # fmt: skip
     text = shown(found)["seek"]
-    assert text["m1"]["states"]["governor"] == "performance, then powersave"
-    assert text["m1"]["words"] == "governor performance, then powersave, smt off"
-    assert text["m1"]["states"]["turbo"] == "unknown"
-    assert text["m1"]["reasons"] == {"turbo": "no\\x1b cpufreq"}
-    assert text["m2"]["words"] == ""
+    assert text["m1"].states["governor"] == "performance, then powersave"
+    assert text["m1"].words == "governor performance, then powersave, smt off"
+    assert text["m1"].states["turbo"] == "unknown"
+    assert text["m1"].reasons == {"turbo": "no\\x1b cpufreq"}
+    assert text["m2"].words == ""
     assert shown({}) == {}

@@ -60,6 +60,7 @@ Written = Annotated[str, Meta(min_length=1, max_length=2000)]
 Cpus = Annotated[int, Meta(ge=1, le=4096)] | Literal["all"]
 
 SYSTEM = "system"
+REFERENCE = re.compile(r"\{([^{}]*)\}")  # in an argument: a name that stands for a path
 # The fields that no key of fixture.toml gives: its folder's name; what is gathered of a build.
 FOLDER, GATHERED = "(name)", "(languages)"
 COMPILER = "compiler"  # the key of a build in which a language is told what compiles it
@@ -199,7 +200,7 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     def references(self) -> list[str]:
         """The names of binaries and files that it stands on: `{first_run.rust}`."""
         named = (*self.args, *self.prepare)
-        return [canonical(name) for text in named for name in re.findall(r"\{([^{}]*)\}", text)]
+        return [canonical(name) for text in named for name in REFERENCE.findall(text)]
 
 
 class Metric(Struct, frozen=True, forbid_unknown_fields=True):

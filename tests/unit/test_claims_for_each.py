@@ -202,6 +202,24 @@ def test_a_language_that_was_not_measured_is_undecided_and_fails_nothing(tmp_pat
     assert "\n    C: not measured: loop.c.pre_fault.faults\n" in body
 
 
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [({"c": "C left out: gcc is not on PATH"}, "C left out: gcc"), ({}, "the run has no C")],
+)
+def test_a_language_without_a_toolchain_is_undecided_with_the_reason(
+    tmp_path: Path, missing: dict[str, str], reason: str
+) -> None:
+    toml = FOR_EACH.replace("LIMIT", "800").partition('[[claim]]\ntext = "It makes')[0]
+    of, where = fixture(toml), lay(tmp_path, toml)
+    rust = [each for each in samples() if ".rust." in each.case]
+    body = stored_text(
+        where, of, store(where, of, samples=rust, languages=("rust",), missing=missing)
+    )
+    assert "claims     1 of 2 hold, 1 undecided\n" in body
+    assert "\nundecided for C; holds for Rust: The first is slower.\n" in body
+    assert f"\n    C: not measured: {reason}" in body
+
+
 def test_a_reason_of_several_is_said_once(tmp_path: Path) -> None:
     toml = FOR_EACH.replace("LIMIT", "5000").replace('for = "language"', REASON)
     assert "\n    C and Rust: the machine was busy\n" in text(tmp_path, toml)

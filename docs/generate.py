@@ -84,15 +84,23 @@ def fixture_toml() -> str:
             row = (f"`{name}`", kind, _default(field), meta)
             parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n")
         if table is model.Build:
-            parts.append("\n| key of a language | value | meaning |\n| --- | --- | --- |\n")
-            parts += [
-                f"| `{language.name}.{key}` | list of text | {meaning} |\n"
-                for language in LANGUAGES.values()
-                for key, meaning in language.flag_keys.items()
-            ]
+            parts.append("\n" + _table(("key of a language", "value", "meaning"), _language_keys()))
         if table is model.Mode:
             parts += [_instruments()]
     return "".join(parts)
+
+
+def _language_keys() -> Iterator[tuple[str, str, str]]:
+    for language in LANGUAGES.values():
+        for key, meaning in language.flag_keys.items():
+            yield f"`{language.name}.{key}`", "list of text", meaning
+        if language.compilers:
+            known = ", ".join(f"`{tool.command}`" for tool in language.compilers)
+            yield (
+                f"`{language.name}.compiler`",
+                "text",
+                f"what compiles it: {known}, or another one",
+            )
 
 
 def functions() -> str:
@@ -111,7 +119,7 @@ def functions() -> str:
             [(f"`{f.signature}`", f.only or "both", f.does) for f in FUNCTIONS.values()],
         )
         + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, "
-        "as wait4 gives it.\n\n"
+        "as wait4 gives it. Not\nin a mode with a `wrapper`: there it is the wrapper's as well.\n\n"
         + _table(
             ("name", "unit", "meaning"),
             [

@@ -60,6 +60,7 @@ Written = Annotated[str, Meta(min_length=1, max_length=2000)]
 Cpus = Annotated[int, Meta(ge=1, le=4096)] | Literal["all"]
 
 SYSTEM = "system"
+REFERENCE = re.compile(r"\{([^{}]*)\}")  # in an argument: a name that stands for a path
 # The fields that no key of fixture.toml gives: its folder's name; what is gathered of a build.
 FOLDER, GATHERED = "(name)", "(languages)"
 COMPILER = "compiler"  # the key of a build in which a language is told what compiles it
@@ -99,7 +100,10 @@ class Paths(Mapping[str, T]):
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
-    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`."""
+    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`.
+
+    That build may be left out of a path: a mode of its program cannot be called as a build is.
+    """
 
     name: Annotated[BuildLabel, Meta(description="the build's name in paths and tables")]
     settings: Annotated[
@@ -196,7 +200,7 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     def references(self) -> list[str]:
         """The names of binaries and files that it stands on: `{first_run.rust}`."""
         named = (*self.args, *self.prepare)
-        return [canonical(name) for text in named for name in re.findall(r"\{([^{}]*)\}", text)]
+        return [canonical(name) for text in named for name in REFERENCE.findall(text)]
 
 
 class Metric(Struct, frozen=True, forbid_unknown_fields=True):
@@ -320,6 +324,11 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     def modes(self) -> tuple[Mode, ...]:
         """Its modes; one that is called `plain` where it declares none."""
         return self.declared_modes or (Mode("plain"),)
+
+    @property
+    def builds_differ(self) -> bool:
+        """Whether it has another build than `default`, so that a text says of which a row is."""
+        return any(build.name != DEFAULT for build in self.builds)
 
     def builds_in(self, language: str) -> list[Build]:
         """Return the builds that one of its languages has."""

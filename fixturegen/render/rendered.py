@@ -78,14 +78,21 @@ def _words(text: str) -> frozenset[str]:
 
 
 def key(
-    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    languages: Sequence[str],
+    rooms: Sequence[str] = (),
 ) -> str:
-    """Return a digest of all that decides the rendered text; empty if it cannot be told."""
+    """Return a digest of all that decides the rendered text; empty if it cannot be told.
+
+    rooms: further folders of this package whose modules do.
+    """
     digest = hashlib.sha256()
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
     folders += filter(None, (LANGUAGES[name].templates for name in languages))
     try:
-        asked = [sys.version, *_programs(languages), sorted(params.items()), list(languages)]
+        asked = [sys.version, *_programs(languages, rooms), sorted(params.items()), list(languages)]
         digest.update(json.dumps(asked).encode())
         for path in (each for folder in folders for each in _templates(folder)):
             content = files.read_bytes(path)
@@ -104,12 +111,12 @@ def _templates(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
-def _programs(languages: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _programs(languages: Sequence[str], rooms: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Yield name, size and time of the modules that render: ours, languages', Jinja's first one."""
     jinja = importlib.util.find_spec("jinja2")
     own = Path(__file__).parents[1]
     sources = [own / "model.py", own / "errors.py"]
-    for room in ("fixture", "render"):
+    for room in ("fixture", "render", *rooms):
         sources += sorted((own / room).glob("*.py"))
     sources += dict.fromkeys(path for name in languages for path in LANGUAGES.files(name))
     for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from fixturegen.render import rendered
 
 NOTE = "tried"  # in the build folder: what the last good trial was of
 TEMPLATE = "report.txt.j2"
+ROOMS = ("expression", "runs", "report")  # what also decides how a trial ends
 
 
 def own(project: Project, fixture: str) -> bool:
@@ -38,8 +38,4 @@ def note(project: Project, fixture: Fixture, params: Mapping[str, Value], work: 
 
 def _key(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> str:
     """Return a digest of all that decides how a trial ends; empty if it cannot be told."""
-    wanted = rendered.key(project, fixture, params, fixture.languages)
-    report = Path(__file__).parents[1] / "report"
-    stats = [(path.name, path.stat()) for path in sorted(report.glob("*.py"))]
-    sizes = [(name, found.st_size, found.st_mtime_ns) for name, found in stats]
-    return hashlib.sha256(f"{wanted} {sizes}".encode()).hexdigest() if wanted else ""
+    return rendered.key(project, fixture, params, fixture.languages, ROOMS)

@@ -210,8 +210,8 @@ FORMS: dict[str, tuple[str, dict[type, str]]] = {
         {
             str: "text(VALUE, sizeof VALUE);",
             float: "real(VALUE);",
-            bool: 'std::printf("%d\\n", VALUE);',
-            int: 'std::printf("%" PRIu64 "\\n", uint64_t{VALUE});',
+            bool: 'printf("%d\\n", VALUE);',
+            int: 'printf("%" PRIu64 "\\n", uint64_t{VALUE});',
         },
     ),
     "go": (

@@ -25,7 +25,7 @@ from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
 from fixturegen.report import values
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
@@ -106,7 +106,7 @@ def _language_keys() -> Iterator[tuple[str, str, str]]:
 def functions() -> str:
     """Return what expressions and report templates may call and name, from the code itself."""
     project = Project(DOCS.parent)
-    stored = record.stored(project, "p04-first-run", "reference")
+    stored = states.stored(project, "p04-first-run", "reference")
     summary = report.summarise(project.load("p04-first-run"), stored)
     callables = report.callables(summary, stored)
     called = [(_signature(name, each), _summary(name, each)) for name, each in callables.items()]
@@ -286,7 +286,7 @@ def readme() -> str:
 
 @functools.cache
 def _reference(project: Project, fixture: str) -> str:
-    stored = record.stored(project, fixture, "reference")
+    stored = states.stored(project, fixture, "reference")
     return report.stored_text(project, project.load(fixture), stored)
 
 

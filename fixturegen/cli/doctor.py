@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -134,7 +134,7 @@ def _draw(picture: Path, root: Path | None) -> None:
 
 def _facts(
     machine: Machine, choice: Choice, findings: list[Finding], disturbed: list[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
     from dataclasses import asdict
 

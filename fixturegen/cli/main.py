@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -47,14 +47,20 @@ class ReaderGoneError(Exception):
 class Group(click.Group):
     """Loads `fixturegen.cli.NAME:command` when NAME is used."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
         """Read the command line, which may print the help."""
         try:
-            return super().make_context(*given, **{"obj": Invocation(), **more})
+            return super().make_context(info_name, args, parent, **{"obj": Invocation(), **extra})
         except BrokenPipeError as error:
             raise ReaderGoneError(error) from error
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         try:
             return super().invoke(ctx)

@@ -181,7 +181,8 @@ class CompiledAtOnce(Struct, frozen=True):
         name = f"{program.name}-{build.name}"
         compiler = self._compiler(build.compiler(self.name))
         command = self._command(compiler, program, build, f"{out}/{name}")
-        return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name))
+        typed = self._command(compiler, program, build, self._output(program, build))
+        return Plan((tuple(command),), shlex.join(typed), PurePosixPath(name))
 
 
 LANGUAGE = CompiledAtOnce(

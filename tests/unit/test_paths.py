@@ -14,7 +14,7 @@ from fixturegen.build.binary import Binary
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.around import fill
 from fixturegen.model import Paths, canonical
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from tests import recorded
 
 BUILDS = """
@@ -115,7 +115,7 @@ def stored_run(project: Project, *, builds: bool) -> record.Stored:
         recorded.rewrite(stored.folder, as_then)
         kept = gzip.decompress((stored.folder / record.PACKED).read_bytes())
         assert b"loop.c.default.natural" in kept and b"loop.c.natural" not in kept
-    return record.stored(project, "a-loop", "noon")
+    return states.stored(project, "a-loop", "noon")
 
 
 @pytest.mark.parametrize("toml", [recorded.TOML, BUILT], ids=["without builds", "with builds"])

@@ -241,7 +241,9 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     languages: Annotated[
         tuple[str, ...],
         Meta(
-            description='`c`, `rust`; or `["system"]` alone: a program found on PATH', min_length=1
+            description="`c`, `rust`, ...: those of docs/languages.md, and of other packages; or "
+            '`["system"]` alone: a program found on PATH',
+            min_length=1,
         ),
     ]
     rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="fresh processes per case")] = 10

@@ -13,10 +13,12 @@ import msgspec
 
 from fixturegen import elf, errors, files, process
 from fixturegen.build import disassembly
-from fixturegen.build.binary import Binary, Elf, Kernel
+from fixturegen.build.binary import Binary, Binding, Elf, Kernel
 from fixturegen.build.jobs import Job
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
+
+_ELF = b"\x7fELF"  # else it is a script of a language that makes no machine code
 
 
 def compiled(job: Job, project: Project) -> Binary:
@@ -32,18 +34,15 @@ def compiled(job: Job, project: Project) -> Binary:
     function = job.program.kernel
     symbol = LANGUAGES[job.language].symbol(function) if function else ""
     kernel = disassembly.examine(made, function, symbol, job.label) if function else Kernel()
-    files.write(job.target, files.read_bytes(made), mode=0o755)
-    facts = elf.read(job.target)
-    symbols = job.program.symbols
+    content = files.read_bytes(made)
+    files.write(job.target, content, mode=0o755)
+    linked, bindings = _linked(job) if content.startswith(_ELF) else (None, {})
     return Binary(
         sha256=files.sha256(job.target),
         shown=job.plan.shown,
         commands=tuple(shlex.join(c).replace(f"{project.root}/", "") for c in job.plan.commands),
-        elf=_linked(facts, [], job.label),
-        bindings={
-            when: _linked(facts, [elf.binding(facts, s, set_to) for s in symbols]).symbols
-            for when, set_to in (("plain", None), ("bind_now", "1"))
-        },
+        elf=linked,
+        bindings=bindings,
         kernel=kernel,
         name=job.name,
         environment=job.plan.environment,
@@ -51,7 +50,17 @@ def compiled(job: Job, project: Project) -> Binary:
     )
 
 
-def _linked(facts: elf.ElfFacts, bindings: Iterable[elf.Binding], path: str = "") -> Elf:
+def _linked(job: Job) -> tuple[Elf, dict[str, tuple[Binding, ...]]]:
+    """Return how a binary is linked, and how its symbols are bound, plainly and at the start."""
+    facts = elf.read(job.target)
+    bindings = {
+        when: _told(facts, [elf.binding(facts, s, set_to) for s in job.program.symbols]).symbols
+        for when, set_to in (("plain", None), ("bind_now", "1"))
+    }
+    return _told(facts, [], job.label), bindings
+
+
+def _told(facts: elf.ElfFacts, bindings: Iterable[elf.Binding], path: str = "") -> Elf:
     return msgspec.convert({**elf.to_json(facts, bindings), "path": path}, Elf)
 
 

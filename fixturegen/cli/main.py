@@ -24,7 +24,7 @@ READER_GONE = 141  # as a program that SIGPIPE ends
 UNHEARD = contextlib.suppress(OSError)  # nobody can be told; the exit code still says it
 COMMANDS = {
     "list": "the fixtures, their programs, cases and claims",
-    "render": "templates to c/ and rust/ (--check: only compare)",
+    "render": "templates to sources (--check: only compare)",
     "build": "render, then compile what is not up to date",
     "run": "build, start every case in fresh processes, write the fixture",
     "report": "stored samples to the fixture's text (--check: only compare)",

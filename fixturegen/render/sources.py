@@ -69,7 +69,7 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
         )
     for folder in folders:
         if files.is_file(folder / name):
-            shown = f"templates/{folder.name}/{name}"
+            shown = _called(folder, name)
             return _checked_text(files.read_bytes(folder / name), shown), shown
     raise LookupError(name)
 
@@ -113,8 +113,8 @@ def environment(
             "variable_end_string": "}*/",
             "block_start_string": _NEVER + "b",
             "block_end_string": "b" + _NEVER,
-            "comment_start_string": _NEVER + "c",
-            "comment_end_string": "c" + _NEVER,
+            "comment_start_string": _NEVER + "#",
+            "comment_end_string": "#" + _NEVER,
             "line_statement_prefix": "//%",
             "line_comment_prefix": "//#",
         }
@@ -306,12 +306,19 @@ def _header(folders: Sequence[Path], entry: Rendered) -> str:
 def _source(folders: Sequence[Path], template: str) -> str:
     for folder in folders:
         if files.is_file(folder / template):
-            return f"templates/{folder.name}/{template}"
+            return _called(folder, template)
     return template
+
+
+def _called(folder: Path, template: str) -> str:
+    """Return how a template is called wherever the project is; one of a language's own: (zig) x."""
+    owner = LANGUAGES.owner(folder)
+    return f"({owner}) {template}" if owner else f"templates/{folder.name}/{template}"
 
 
 def _shown(project: Project, folders: Sequence[Path], template: str) -> str:
     for folder in folders:
         if files.is_file(folder / template):
-            return project.shown(folder / template)
+            own = LANGUAGES.owner(folder)
+            return _called(folder, template) if own else project.shown(folder / template)
     return template

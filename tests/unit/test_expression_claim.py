@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,8 +66,8 @@ def judged(text: str, run: dict[str, Any] = RUN) -> Verdict:
 def test_claims(text: str, state: str) -> None:
     verdict = judged(text)
     assert (verdict.state, verdict.reason) == (state, "")
-    arrays = {k: np.array(v) if isinstance(v, list) else v for k, v in RUN.items()}
-    assert judged(text, arrays) == verdict
+    tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in RUN.items()}
+    assert judged(text, tuples) == verdict
 
 
 def test_a_verdict_shows_what_it_used() -> None:

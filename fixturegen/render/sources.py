@@ -95,10 +95,11 @@ def _checked_text(content: bytes, shown: str) -> str:
 
 
 def environment(
-    folders: Sequence[Path], dialect: str, finalize: Callable[[Any], str], *, keep: bool = False
+    folders: Sequence[Path], literal: Callable[[Value], str] | None, *, keep: bool = False
 ) -> Sandbox:
-    """Return a sandboxed environment; `dialect` is "source" or "text" (Jinja's own delimiters).
+    """Return a sandboxed environment for sources of the language with this `literal`.
 
+    literal None: for plain text, with Jinja's own delimiters.
     keep: whether what is compiled may be written to the user's cache.
     """
     from jinja2 import FunctionLoader
@@ -107,7 +108,7 @@ def environment(
     from fixturegen.render.sandbox import Sandbox
 
     delimiters: dict[str, Any] = {}
-    if dialect == "source":
+    if literal is not None:
         delimiters = {
             "variable_start_string": "/*{",
             "variable_end_string": "}*/",
@@ -128,13 +129,11 @@ def environment(
 
     created = Sandbox(
         loader=FunctionLoader(load),
-        finalize=finalize,
+        finalize=finalizer(literal),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=(
-            compiled.cache(keep=keep) if dialect == "text" else compiled.remembered(finalize)
-        ),
+        bytecode_cache=compiled.cache(literal, keep=keep),
         **delimiters,
     )
     created.filters["raw"] = raw
@@ -236,9 +235,7 @@ def fixture_files(
         for entry in language.layout(fixture):
             if entry.dialect not in environments:
                 literal = language.literal if entry.dialect == "source" else None
-                environments[entry.dialect] = environment(
-                    folders, entry.dialect, finalizer(literal), keep=keep
-                )
+                environments[entry.dialect] = environment(folders, literal, keep=keep)
             values = {
                 "params": mistakes.Params(params),
                 "fixture": fixture.name,

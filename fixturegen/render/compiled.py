@@ -52,7 +52,7 @@ class Compiled(FileSystemBytecodeCache):
     def __init__(self, folder: Path | None, pattern: str, *, keep: bool) -> None:
         super().__init__(str(folder), pattern)
         self._reads, self._keeps = bool(folder), bool(folder) and keep
-        self._codes: dict[tuple[str, str], CodeType | None] = {}
+        self._codes: dict[tuple[str, str], CodeType] = {}
 
     def get_bucket(self, environment: Any, name: str, filename: str | None, source: str) -> Bucket:
         """Return the bucket of a template, filled if its code is known."""
@@ -62,15 +62,19 @@ class Compiled(FileSystemBytecodeCache):
         if bucket.code is None and self._reads:
             with suppress(OSError):
                 self.load_bytecode(bucket)
+            self._remember(bucket)
         return bucket
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep the code of a bucket; where that is impossible it is compiled again next time."""
-        if len(self._codes) < REMEMBERED:
-            self._codes[bucket.key, bucket.checksum] = bucket.code
+        self._remember(bucket)
         if self._keeps:
             with suppress(OSError):
                 super().dump_bytecode(bucket)
+
+    def _remember(self, bucket: Bucket) -> None:
+        if bucket.code and len(self._codes) < REMEMBERED:
+            self._codes[bucket.key, bucket.checksum] = bucket.code
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 import reprlib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,9 +68,10 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
             "an include names a file in the fixture's folder or in _lib",
         )
     for folder in folders:
-        if files.is_file(folder / name):
+        content = files.read_if_there(folder / name)
+        if content is not None:
             shown = f"templates/{folder.name}/{name}"
-            return _checked_text(files.read_bytes(folder / name), shown), shown
+            return _checked_text(content, shown), shown
     raise LookupError(name)
 
 
@@ -228,6 +229,8 @@ def fixture_files(
     """
     folder = project.folder(fixture.name)
     folders = [folder, *project.shared(fixture.name)]
+    places = {name: each for each in reversed(folders) for name in files.names(each)}
+    shown = {each: project.shown(each) for each in folders}
     rendered: dict[str, str] = {}
     for name in languages:
         language = LANGUAGES[name]
@@ -236,16 +239,18 @@ def fixture_files(
             if entry.dialect not in environments:
                 literal = language.literal if entry.dialect == "source" else None
                 environments[entry.dialect] = environment(folders, literal, keep=keep)
+            _insist(entry, places, fixture, project)
+            place = places[entry.template]
+            source = f"templates/{place.name}/{entry.template}"
             values = {
                 "params": mistakes.Params(params),
                 "fixture": fixture.name,
                 "title": fixture.title,
-                "header": _header(folders, entry),
+                "header": f"{_MADE} from {source}: edit that file, not this one",
                 **entry.values,
             }
-            _insist(entry, folders, fixture, project)
-            shown = _shown(project, folders, entry.template)
-            text = render_text(environments[entry.dialect], entry.template, values, shown)
+            said = f"{shown[place]}/{entry.template}"
+            text = render_text(environments[entry.dialect], entry.template, values, said)
             rendered[f"{name}/{fixture.name}/{entry.target}"] = text
     return rendered
 
@@ -268,36 +273,16 @@ def _made(path: Path) -> bool:
         return _MADE.encode() in stream.readline(1000)
 
 
-def _insist(entry: Rendered, folders: Sequence[Path], fixture: Fixture, project: Project) -> None:
+def _insist(entry: Rendered, known: Iterable[str], fixture: Fixture, project: Project) -> None:
     """Raise errors.SpecError with the nearest template there is if `entry` has none."""
-    if any(files.is_file(folder / entry.template) for folder in folders):
+    if entry.template in known:
         return
     stem = entry.template.split(".")[0]
     what = f"shared: {stem!r}" if stem in fixture.shared else f"program {stem!r}"
     suffix = entry.template.removeprefix(stem)
-    known = [n for folder in folders for n in files.names(folder) if n.endswith(suffix)]
     where = project.shown(project.folder(fixture.name) / "fixture.toml")
     raise errors.SpecError(
         f"{where}: {what}: there is no {entry.template!r} in "
         f"templates/{fixture.name} or templates/_lib",
-        nearest(entry.template, known),
+        nearest(entry.template, [name for name in known if name.endswith(suffix)]),
     )
-
-
-def _header(folders: Sequence[Path], entry: Rendered) -> str:
-    source = _source(folders, entry.template)
-    return f"{_MADE} from {source}: edit that file, not this one"
-
-
-def _source(folders: Sequence[Path], template: str) -> str:
-    for folder in folders:
-        if files.is_file(folder / template):
-            return f"templates/{folder.name}/{template}"
-    return template
-
-
-def _shown(project: Project, folders: Sequence[Path], template: str) -> str:
-    for folder in folders:
-        if files.is_file(folder / template):
-            return project.shown(folder / template)
-    return template

@@ -1,6 +1,7 @@
 # make run     sets up, builds and runs p04-first-run, and says where its text is
 # make test    every test: unit and functional
 # make check   format, lint, types, import contracts, generated docs, `fixturegen check`
+# make flame   adds what draws profile-cost's flame graphs
 # make bench   what fixturegen costs beside a bare loop, hyperfine and cargo; about three minutes
 # make lock    the newest versions into requirements-dev.lock; needs uv (pip install uv)
 # make clean   removes what was built; fixtures/ stays
@@ -10,7 +11,7 @@ UV ?= uv
 BIN = .venv/bin
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check bench docs lock clean
+.PHONY: run test check flame bench docs lock clean
 
 run: .venv/.tool
 	$(BIN)/fixturegen run p04-first-run
@@ -25,6 +26,9 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m docs.generate --check
 	$(BIN)/fixturegen check
+
+flame: .venv/.tool
+	$(PIP) --editable '.[flame]'
 
 bench: .venv/.dev
 	$(BIN)/python bench/bench.py
@@ -52,7 +56,7 @@ $(BIN)/pip:
 # The oldest versions that pyproject.toml allows are tried by tests/functional/test_lower_bounds.py.
 lock:
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --custom-compile-command 'make lock' --extra dev \
+	  --no-annotate --custom-compile-command 'make lock' --extra dev --extra flame \
 	  --output-file requirements-dev.lock pyproject.toml
 
 clean:

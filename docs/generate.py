@@ -13,32 +13,33 @@ from pathlib import Path
 import click
 import msgspec
 
-from fixturegen import files, report
+from fixturegen import files, model, report
 from fixturegen.cli.main import COMMANDS, cli
+from fixturegen.instruments.instrument import Instrument
+from fixturegen.instruments.registry import INSTRUMENTS
+from fixturegen.languages import LANGUAGES
 from fixturegen.runs import record
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
-from fixturegen.fixture import schema
 from fixturegen.fixture.project import Project
 
 DOCS = Path(__file__).parent
 TABLES = (
-    schema.FixtureTable,
-    schema.ProgramTable,
-    schema.BuildTable,
-    schema.FlagsTable,
-    schema.ModeTable,
-    schema.MetricTable,
-    schema.ClaimTable,
-    schema.FileTable,
+    model.Fixture,
+    model.Program,
+    model.Build,
+    model.Mode,
+    model.Metric,
+    model.Claim,
+    model.File,
 )
 
 
 def fixture_toml() -> str:
     """Return the reference of fixture.toml, from the classes that check it."""
     parts = [
-        "# fixture.toml\n\nGenerated from `fixturegen/fixture/schema.py` by `make docs`: edit that "
+        "# fixture.toml\n\nGenerated from `fixturegen/model.py` by `make docs`: edit that "
         "file.\nA key that is not here is an error that names the nearest one.\n"
     ]
     for table in TABLES:
@@ -47,13 +48,42 @@ def fixture_toml() -> str:
         hints = typing.get_type_hints(table, include_extras=True)
         for field in msgspec.structs.fields(table):
             kind, meta = _meaning(hints[field.name])
-            row = (f"`{field.name}`", kind, _default(field), meta)
+            if field.encode_name == model.FOLDER:
+                continue
+            name = field.encode_name.replace(model.GATHERED, "LANGUAGE.KEY")
+            row = (f"`{name}`", kind, _default(field), meta)
             parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n")
+        if table is model.Build:
+            parts.append("\n| key of a language | value | meaning |\n| --- | --- | --- |\n")
+            parts += [
+                f"| `{language.name}.{key}` | list of text | {meaning} |\n"
+                for language in LANGUAGES.values()
+                for key, meaning in language.flag_keys.items()
+            ]
+        if table is model.Mode:
+            parts += [_instruments()]
     return "".join(parts)
 
 
+def _instruments() -> str:
+    """Return the table of what a mode may want done or watched, from the registry."""
+    rows = [
+        f"| `{each.form}` | `{each.key}` | {_needs(each)} | {each.description} |\n"
+        for each in INSTRUMENTS
+    ]
+    return (
+        "\n## Instruments\n\nWhat is done around the process of a mode, or watched.\n"
+        "\n| instrument | key | needs | meaning |\n| --- | --- | --- | --- |\n" + "".join(rows)
+    )
+
+
+def _needs(instrument: Instrument) -> str:
+    asked = f'`allow = "{instrument.name}"`' if instrument.asks else ""
+    return ", ".join(filter(None, (instrument.tool and instrument.tool.name, asked)))
+
+
 def _heading(table: type) -> str:
-    return {"FixtureTable": "The top"}.get(table.__name__, table.__name__.removesuffix("Table"))
+    return {"Fixture": "The top"}.get(table.__name__, table.__name__)
 
 
 def _first(doc: str | None) -> str:
@@ -66,6 +96,8 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
     value = field.default
     if value is msgspec.NODEFAULT:
         value = field.default_factory()
+    if isinstance(value, tuple):
+        value = list(value)
     return f"`{value!r}`".replace("'", '"').replace("True", "true").replace("False", "false")
 
 
@@ -89,7 +121,7 @@ def _kind(hint: object) -> str:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_kind(each) for each in arguments if each is not type(None))
-    if origin is list:
+    if origin is tuple:
         return f"list of {_kind(arguments[0])}"
     if origin is dict:
         return f"table of {_kind(arguments[1])}"

@@ -134,8 +134,8 @@ def names(folder: Path) -> list[str]:
     Raises errors.LinkError behind a link, errors.FileError where it cannot be read.
     """
     try:
-        with _folder(folder) as found:
-            return sorted(_listed(found))
+        with _folder(folder) as descriptor:
+            return sorted(_listed(descriptor))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
@@ -165,10 +165,10 @@ def exists(path: Path) -> bool:
 
 def is_file(path: Path) -> bool:
     """Return whether a regular file is at `path`; raises errors.LinkError for a link."""
-    found = kind(path)
-    if found == "link":
+    there = kind(path)
+    if there == "link":
         raise refused(_LinkMetError(path), "read", path)
-    return found == "file"
+    return there == "file"
 
 
 def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
@@ -212,8 +212,8 @@ def _remove_abandoned(folder: int, name: str) -> None:
     """Remove what writers of `name` left that were killed: a temporary file tells its process."""
     pattern = re.compile(re.escape(f".{name}.") + r"([0-9]+)(\.[0-9a-f]+)?\.tmp")
     for left in _listed(folder):
-        found = pattern.fullmatch(left)
-        if found and not Path(f"/proc/{found[1]}").exists():
+        owner = pattern.fullmatch(left)
+        if owner and not Path(f"/proc/{owner[1]}").exists():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(left, dir_fd=folder)
 

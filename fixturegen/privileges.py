@@ -100,18 +100,18 @@ def caller() -> Caller | None:
         return None
     if not all(re.fullmatch("[0-9]{1,9}", text or "") for text in (uid, gid)):
         raise _not_of_sudo(f"SUDO_UID={uid} SUDO_GID={gid}")
-    found = Caller(int(uid or 0), int(gid or 0), "")
-    if found.uid == 0:
+    caller = Caller(int(uid or 0), int(gid or 0), "")
+    if caller.uid == 0:
         return None
     try:
-        entry = pwd.getpwuid(found.uid)
+        entry = pwd.getpwuid(caller.uid)
     except KeyError:
-        if found.gid == 0:
-            raise _not_of_sudo(f"user {found.uid} is unknown, and its group is root's") from None
-        return found
-    if found.gid not in {entry.pw_gid, *os.getgrouplist(entry.pw_name, entry.pw_gid)}:
-        raise _not_of_sudo(f"{entry.pw_name} is not in group {found.gid}")
-    return Caller(found.uid, found.gid, entry.pw_name)
+        if caller.gid == 0:
+            raise _not_of_sudo(f"user {caller.uid} is unknown, and its group is root's") from None
+        return caller
+    if caller.gid not in {entry.pw_gid, *os.getgrouplist(entry.pw_name, entry.pw_gid)}:
+        raise _not_of_sudo(f"{entry.pw_name} is not in group {caller.gid}")
+    return Caller(caller.uid, caller.gid, entry.pw_name)
 
 
 def _not_of_sudo(what: str) -> errors.UsageError:

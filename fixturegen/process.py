@@ -43,6 +43,28 @@ class Finished(Struct, frozen=True):
     stderr: str
 
 
+class Tool(Struct, frozen=True):
+    """A tool by the names it may have on PATH, and its Debian package.
+
+    `without` is what cannot be done if it is missing; `cannot` the same in the summary's words.
+    `elsewhere` names the package of another distribution.
+    """
+
+    name: str
+    commands: tuple[str, ...]
+    package: str
+    without: str
+    cannot: str = ""
+    option: str = "--version"
+    elsewhere: str = ""
+
+    @property
+    def absent(self) -> str:
+        """That it is missing, and in which packages it is."""
+        packages = ", ".join(filter(None, (f"Debian: {self.package}", self.elsewhere)))
+        return f"{self.name} is not on PATH ({packages})"
+
+
 def search_path() -> str:
     """Return the absolute folders of the user's PATH: `.` and an empty one are the project's."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -118,8 +140,8 @@ def capture(argv: Sequence[str], timeout_s: float = 20) -> str | None:
     return done.stdout if done.code == 0 else None
 
 
-def find(tool: str) -> str | None:
-    """Return the path of `tool` in the absolute folders of PATH, or None."""
+def find(tool: str, beside: str = "") -> str | None:
+    """Return the path of `tool` in the folder `beside`, or an absolute one of PATH, or None."""
     import shutil
 
-    return shutil.which(tool, path=search_path())
+    return shutil.which(tool, path=os.pathsep.join(filter(None, (beside, search_path()))))

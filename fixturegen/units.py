@@ -65,6 +65,11 @@ def _with_unit(value: Number, decimals: int, unit: str, factor: int = 1) -> str:
     return _digits(exact * factor, decimals) + unit
 
 
+def plural(count: int, noun: str) -> str:
+    """Return `1 CPU` or `2 CPUs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def format_number(value: Number, decimals: int = 0) -> str:
     """Return `value` with exactly `decimals` digits after the point, rounded half-even."""
     return str(value) if type(value) is int and not decimals else _with_unit(value, decimals, "")

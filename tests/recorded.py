@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fixturegen import files, machine
-from fixturegen.fixture import convert
+from fixturegen.fixture import load as load_fixture
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.profiling import digests
 from fixturegen.languages import LANGUAGES
@@ -48,7 +48,7 @@ holds = "each(loop.c.natural.faults == 128)"
 
 def fixture(toml: str = TOML, name: str = "a-loop") -> Fixture:
     """Return the fixture of a fixture.toml's text."""
-    return convert.load(toml.encode(), name, "fixture.toml", LANGUAGES)
+    return load_fixture(toml.encode(), name, "fixture.toml", LANGUAGES)
 
 
 def sample(case: str, number: int, ns: list[int], **changes: Any) -> Sample:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from fixturegen import report
-from fixturegen.fixture import convert
+from fixturegen.fixture import load as load_fixture
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
@@ -25,7 +25,7 @@ Table = tuple[list[str], list[list[str]]]
 @functools.cache
 def fixture(name: str) -> Fixture:
     content = (ROOT / "templates" / name / "fixture.toml").read_bytes()
-    return convert.load(content, name, "fixture.toml", LANGUAGES)
+    return load_fixture(content, name, "fixture.toml", LANGUAGES)
 
 
 @functools.cache

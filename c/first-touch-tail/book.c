@@ -4,7 +4,7 @@
 // ring; a strategy thread decodes each, updates its book of quantities, and thinks.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -pthread -o out/book book.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/book book.c -pthread
 //
 // Run: book plain, book mlockall,stamps, book where,seed=2, ... (words below, in any order)
 

@@ -93,7 +93,9 @@ static inline pthread_t start_thread(struct job *job, void *(*body)(void *))
 // Runs both to their end; job->locked is then whether the memory was locked all the time.
 static inline void run_threads(struct job *job, void *(*first)(void *), void *(*second)(void *))
 {
-    pthread_t threads[] = {start_thread(job, first), start_thread(job, second)};
+    pthread_t threads[2];
+    threads[0] = start_thread(job, first);
+    threads[1] = start_thread(job, second);
     for (int i = 0; i < 2; i++) {
         int error = pthread_join(threads[i], NULL);
         if (error != 0) {

@@ -4,8 +4,8 @@
 // each after a sleep that is not timed, as a service works that waits for its next request.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -march=native -mtune=native -flto -ffast-math -o out/burst_sum burst_sum.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -march=native -mtune=native -flto -o out/burst_sum-strict burst_sum.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -march=native -mtune=native -flto -ffast-math -o out/burst_sum burst_sum.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -march=native -mtune=native -flto -o out/burst_sum-strict burst_sum.c
 //
 // Run: burst_sum, or taskset -c 1 burst_sum
 

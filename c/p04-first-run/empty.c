@@ -3,10 +3,10 @@
 // What does the smallest program of this language cost to start? Does nothing.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/empty empty.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -static -o out/empty-static empty.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -Wl,-z,lazy -o out/empty-lazy empty.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -Wl,-z,now -o out/empty-now empty.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/empty empty.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/empty-static empty.c -static
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/empty-lazy empty.c -Wl,-z,lazy
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/empty-now empty.c -Wl,-z,now
 //
 // Run: empty, or launch 20 out/empty
 

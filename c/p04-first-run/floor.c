@@ -4,7 +4,7 @@
 // the floor below which no launch can come.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -static -nostdlib -nostartfiles -o out/floor floor.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -static -nostdlib -nostartfiles -o out/floor floor.c
 //
 // Run: floor, or launch 20 out/floor
 

@@ -4,7 +4,7 @@
 // times each from before its start until it has been waited for.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/launch launch.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/launch launch.c
 //
 // Run: launch 20 out/first_run once
 

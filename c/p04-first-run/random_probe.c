@@ -4,11 +4,11 @@
 // random() in a fresh process. A lazily bound program looks the function up at the first one.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -Wl,-z,lazy -o out/random_probe-lazy random_probe.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -Wl,-z,now -o out/random_probe-now random_probe.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/random_probe random_probe.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -fno-plt -o out/random_probe-noplt random_probe.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -static -o out/random_probe-static random_probe.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-lazy random_probe.c -Wl,-z,lazy
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-now random_probe.c -Wl,-z,now
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe random_probe.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -fno-plt -o out/random_probe-noplt random_probe.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-static random_probe.c -static
 //
 // Run: random_probe, or random_probe touched: calls rand() first, which runs the code of
 // random() and touches its data, but does not bind its name.

@@ -4,7 +4,7 @@
 // pages are there already, so that every page fault of the reading would be the file's.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/read_file read_file.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/read_file read_file.c
 //
 // Run: read_file FILE
 

@@ -4,7 +4,7 @@
 // in the page cache arrives through major page faults, what is there through minor ones.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/read_mapped read_mapped.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/read_mapped read_mapped.c
 //
 // Run: read_mapped FILE
 

@@ -4,7 +4,7 @@
 // DIR and asks for the status of every entry once, as find and du do; opens no file.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/walk walk.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/walk walk.c
 //
 // Run: walk /usr/share
 

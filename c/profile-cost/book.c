@@ -4,8 +4,8 @@
 // ring; a strategy thread decodes each, updates its book of quantities, and thinks.
 //
 // Build, in this folder:
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -pthread -o out/book book.c
-//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -g1 -fno-omit-frame-pointer -pthread -o out/book-profiled book.c
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/book book.c -pthread
+//   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -g1 -fno-omit-frame-pointer -o out/book-profiled book.c -pthread
 //
 // Run: book plain, book mlockall,stamps, book where,seed=2, ... (words below, in any order)
 

@@ -13,15 +13,16 @@ _VECTOR = re.compile(r"%[xyz]mm\d|\bv\d+\.\d+[bhsd]\b|\bvset(i)?vli\b")
 _COPY = re.compile(r"\b(call|jmp|bl|b|jal)\w*\s.*<mem(set|cpy|move)")
 
 
-def examine(binary: Path, function: str, shown: str) -> dict[str, Any]:
+def examine(binary: Path, function: str, symbol: str, shown: str) -> dict[str, Any]:
     """Return how many instructions `function` has and whether it uses vector registers.
 
+    symbol: what the language calls it in the machine code.
     Raises errors.BuildError if it is not there, or has become a call of memset or memcpy:
     what is timed would not be the work in the source. Raises errors.ToolMissingError without
     objdump.
     """
     done = process.run(
-        ["objdump", "-d", f"--disassemble={function}", "--no-show-raw-insn", str(binary)]
+        ["objdump", "-d", f"--disassemble={symbol}", "--no-show-raw-insn", str(binary)]
     )
     if done.code != 0:
         raise errors.ToolMissingError(

@@ -20,7 +20,7 @@ from fixturegen.build import disassembly, toolchain
 from fixturegen.build.binary import Binary
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, Plan
-from fixturegen.model import SYSTEM, Build, Fixture, Program, Value, path_part
+from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 from fixturegen.render import rendered
 
 RECORDED = 2  # another number when more is recorded of a binary: then all are made again
@@ -48,13 +48,15 @@ class Built(Struct):
     """Every binary of a fixture: name as in arguments (`first_run.rust`) to what it is.
 
     toolchain: language to the first lines its tools print; missing: language to the reason why
-    it was left out; made: how many binaries were compiled rather than up to date.
+    it was left out; absent: binary to the reason why it cannot be made, where it is only that its
+    compiler is not here; made: how many binaries were compiled rather than up to date.
     """
 
     paths: dict[str, Path] = field(default_factory=dict)
     facts: dict[str, Binary] = field(default_factory=dict)
     toolchain: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
     made: int = 0
 
 
@@ -83,16 +85,22 @@ def make(
 
     report is told one line a compiled binary. Raises errors.BuildError and ToolMissingError.
     """
-    languages, missing = toolchain.available(wanted)
+    nothing = toolchain.nothing(fixture, wanted)
+    if isinstance(nothing, errors.ToolMissingError):
+        raise nothing
+    languages, missing = toolchain.available(fixture, wanted)
     root = source_root(project, fixture, params)
     work = work_folder(project, fixture, params)
     texts = rendered.sources(project, fixture, params, languages, root, work)
     built = Built(missing=missing)
     languages = [name for name in languages if name != SYSTEM]
-    built.toolchain |= _toolchains({name: root / name / fixture.name for name in languages})
+    tools = _toolchains(fixture, {name: root / name / fixture.name for name in languages}, built)
+    for (name, _), lines in tools.items():
+        known = built.toolchain.setdefault(name, [])
+        known += [line for line in lines if line not in known]
     if SYSTEM in wanted:
         _find_commands(fixture, built)
-    jobs = _jobs(fixture, languages, texts, work, built.toolchain)
+    jobs = _jobs(fixture, languages, texts, work, tools)
     state = _read_state(work / "state.json")
     stale = [job for job in jobs if not _up_to_date(job, state)]
 
@@ -109,8 +117,9 @@ def make(
         if built.made:
             files.write(work / "state.json", json.dumps(state, indent=1, sort_keys=True) + "\n")
     for job in jobs:
-        built.paths[_argument_name(job)] = job.target
-        built.facts[_argument_name(job)] = msgspec.convert(state[job.name], Binary)
+        name = job.program.binary(job.language, job.build)
+        built.paths[name] = job.target
+        built.facts[name] = msgspec.convert(state[job.name], Binary)
     return built
 
 
@@ -152,23 +161,32 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
         lines += [line for line in says or [program.command] if line not in lines]
 
 
-def _argument_name(job: Job) -> str:
-    middle = f".{path_part(job.build.name)}" if job.program.declares_builds else ""
-    return f"{job.program.name}.{job.language}{middle}"
+Tools = dict[tuple[str, str], list[str]]  # language and compiler to what its tools print
 
 
-def _toolchains(places: Mapping[str, Path]) -> dict[str, list[str]]:
-    """Return what each language's tools call themselves, all asked at once.
+def _toolchains(fixture: Fixture, places: Mapping[str, Path], built: Built) -> Tools:
+    """Return what each compiler's tools call themselves, all asked at once.
 
-    places: the languages' source folders, in which overrides of the tools apply.
+    places: the languages' source folders, in which overrides of the tools apply. `built` is told
+    of the binaries whose compiler is not here.
     """
-    asked = [(name, argv) for name in places for argv in LANGUAGES[name].identity()]
-    answers = process.run_together([(argv, places[name]) for name, argv in asked])
-    lines: dict[str, list[str]] = {name: [] for name in places}
-    for (name, _), done in zip(asked, answers, strict=True):
+    lines: Tools = {}
+    for name in places:
+        for compiler in toolchain.compilers(fixture, name):
+            reason = toolchain.absence(name, compiler)
+            if not reason:
+                lines[name, compiler] = []
+                continue
+            for program in (p for p in fixture.programs if name in p.languages):
+                for build in program.builds_in(name):
+                    if build.compiler(name) == compiler:
+                        built.absent[program.binary(name, build)] = reason
+    asked = [(each, argv) for each in lines for argv in LANGUAGES[each[0]].identity(each[1])]
+    answers = process.run_together([(argv, places[name]) for (name, _), argv in asked])
+    for (each, _), done in zip(asked, answers, strict=True):
         if done.code == 0 and done.stdout.strip():
-            lines[name].append(done.stdout.strip().splitlines()[0])
-            lines[name] += [x for x in done.stdout.splitlines() if x.startswith(("host:", "LLVM"))]
+            lines[each].append(done.stdout.strip().splitlines()[0])
+            lines[each] += [x for x in done.stdout.splitlines() if x.startswith(("host:", "LLVM"))]
     return lines
 
 
@@ -177,14 +195,16 @@ def _jobs(
     languages: Sequence[str],
     texts: Mapping[str, str],
     work: Path,
-    toolchain: Mapping[str, list[str]],
+    tools: Tools,
 ) -> list[Job]:
     jobs = []
     for program in fixture.programs:
         for name in (n for n in program.languages if n in languages):
             own = rendered.needed(texts, fixture, program, name)
             sources = {path.rpartition("/")[2]: text for path, text in own.items()}
-            for build in (b for b in program.builds if name in b.flags):
+            for build in program.builds_in(name):
+                if (name, build.compiler(name)) not in tools:
+                    continue
                 out = work / "make" / name
                 plan = LANGUAGES[name].plan(fixture, program, build, str(out), sources)
                 inputs = [
@@ -192,7 +212,7 @@ def _jobs(
                     own,
                     plan.commands,
                     plan.environment,
-                    toolchain[name],
+                    tools[name, build.compiler(name)],
                     program.kernel,
                     program.symbols,
                 ]
@@ -238,7 +258,10 @@ def _compile(job: Job, root: Path, fixture: Fixture, project: Project) -> dict[s
         if last.code != 0:
             raise _failed(job, project, source, last)
     made = out / job.plan.executable if job.plan.executable else _from_messages(job, last.stdout)
-    kernel = disassembly.examine(made, job.program.kernel, job.name) if job.program.kernel else {}
+    kernel = {}
+    if job.program.kernel:
+        symbol = LANGUAGES[job.language].symbol(job.program.kernel)
+        kernel = disassembly.examine(made, job.program.kernel, symbol, job.name)
     files.write(job.target, files.read_bytes(made), mode=0o755)
     facts = elf.read(job.target)
     bindings = {
@@ -266,7 +289,7 @@ def _failed(
         return files.refused(full, f"build {job.name} in", job.target.parent.parent)
     said = [line for line in done.stderr.splitlines() if line.strip()][:15]
     return errors.BuildError(
-        f"{job.name}: the {LANGUAGES[job.language].label} build failed (exit {done.code}): "
+        f"{job.name}: the {LANGUAGES.label(job.language)} build failed (exit {done.code}): "
         f"{job.plan.shown}",
         f"the source is in {project.shown(source)}, its template in templates/",
         [f"| {line}" for line in said],

@@ -5,46 +5,57 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fixturegen import errors, process
-from fixturegen.languages import LANGUAGES, package
+from fixturegen.languages import LANGUAGES, Tool, package
 from fixturegen.model import SYSTEM, Fixture
 
 
-def available(wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the languages that can be built here, and for each other one the reason.
-
-    Raises errors.ToolMissingError for C: without a C compiler there is no launcher either.
-    """
-    languages, missing = [], {}
+def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the languages that can be built here, and for each other one the reason."""
+    missing = {}
     for name in wanted:
-        absent = _absent(name)
-        if absent is None:
-            languages.append(name)
-            continue
-        if name == "c":
-            raise errors.ToolMissingError(
-                f"no C compiler: {absent[0]!r} is not on PATH", f"apt-get install {absent[1]}"
-            )
-        missing[name] = f"{LANGUAGES[name].label} left out: {absent[0]} is not on PATH"
-    return languages, missing
+        absent = _absent_everywhere(fixture, name)
+        if absent is not None:
+            missing[name] = f"{LANGUAGES.label(name)} left out: {absent.command} is not on PATH"
+    return [name for name in wanted if name not in missing], missing
 
 
-def _absent(language: str) -> tuple[str, str] | None:
-    """Return the first tool of a language that is not here, and its Debian package."""
-    tools = LANGUAGES[language].tools
-    return next(((t, p) for t, p in tools if process.find(t) is None), None)
+def compilers(fixture: Fixture, language: str) -> list[str]:
+    """Return the compilers that a fixture's builds name in a language, empty for the default."""
+    programs = [p for p in fixture.programs if language in p.languages]
+    return list(
+        dict.fromkeys(b.compiler(language) for p in programs for b in p.builds_in(language))
+    )
+
+
+def absence(language: str, compiler: str) -> str:
+    """Return why nothing can be built with a compiler here; empty if it can."""
+    tool = _absent(language, compiler)
+    return f"{tool.command} is not on PATH (Debian: {tool.package})" if tool else ""
+
+
+def _absent(language: str, compiler: str) -> Tool | None:
+    """Return the first tool of a language that is not here."""
+    tools = LANGUAGES[language].tools(compiler)
+    return next((tool for tool in tools if process.find(tool.command) is None), None)
+
+
+def _absent_everywhere(fixture: Fixture, language: str) -> Tool | None:
+    """Return what is not here if a fixture has no build in a language that could be made."""
+    absent = [_absent(language, compiler) for compiler in compilers(fixture, language)]
+    return absent[0] if absent and all(absent) else None
 
 
 def nothing(fixture: Fixture, wanted: Sequence[str]) -> errors.FixturegenError | None:
     """Return the error that says why nothing of `wanted` can be started here, or None."""
     commands = [p.command for p in fixture.programs if SYSTEM in p.languages and SYSTEM in wanted]
     compiled = [name for name in wanted if name != SYSTEM]
-    absent = {name: found for name in compiled if (found := _absent(name))}
+    absent = {name: tool for name in compiled if (tool := _absent_everywhere(fixture, name))}
     if len(absent) < len(compiled) or any(map(process.find, commands)):
         return None
-    for name, (tool, debian) in absent.items():
+    for name, tool in absent.items():
         return errors.ToolMissingError(
-            f"{fixture.name}: no {LANGUAGES[name].label} compiler: {tool!r} is not on PATH",
-            f"apt-get install {debian}",
+            f"{fixture.name}: no {LANGUAGES.label(name)} compiler: {tool.command!r} is not on PATH",
+            f"apt-get install {tool.package}",
         )
     lacking = [f"{command} is not on PATH (Debian: {package(command)})" for command in commands]
     return errors.UsageError(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fixturegen import errors, files, render, report
 from fixturegen.fixture.project import Project
-from fixturegen.languages import LANGUAGES
-from fixturegen.model import Fixture, path_part
+from fixturegen.languages import LANGUAGES, same_flags
+from fixturegen.model import Fixture
 from fixturegen.runs import record
 from fixturegen.runs.context import FORMAT, RESTORE
 from fixturegen.runs.summary import summarise
@@ -212,15 +212,12 @@ def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
     if stored.context.declared_params != fixture.params:
         found.append("parameters")
     declared = {
-        f"{p.name}.{name}{f'.{path_part(b.name)}' if p.declares_builds else ''}": (
-            LANGUAGES[name].shown(p, b)
-        )
+        p.binary(name, b): LANGUAGES[name].shown(p, b)
         for p in fixture.programs
         for name in p.languages
-        for b in p.builds
-        if name in b.flags
+        for b in p.builds_in(name)
     }
     for binary, facts in stored.context.binaries.items():
-        if declared.get(binary) != facts.shown:
+        if binary not in declared or not same_flags(facts.shown, declared[binary]):
             found.append(f"flags of {binary}")
     return found

@@ -10,17 +10,36 @@ from typing import Any
 import click
 
 from fixturegen import errors
+from fixturegen.errors import nearest
 from fixturegen.fixture.project import Project, find_root
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Value
+
+
+def _known(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of languages; fails at one that is none with those that are known."""
+    for value in values:
+        if value not in LANGUAGES:
+            raise click.BadParameter(
+                f"{value!r} is no language; {nearest(value, LANGUAGES)}", ctx, param
+            )
+    return values
+
+
+def _languages(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of languages that begin so, for the shell's completion."""
+    return [name for name in LANGUAGES if name.startswith(incomplete)]
+
 
 names_argument = click.argument("names", metavar="[FIXTURE]...", nargs=-1)
 language_option = click.option(
     "--language",
     "languages",
     multiple=True,
-    type=click.Choice(list(LANGUAGES)),
-    help="Only this language; may be given twice.",
+    metavar="NAME",
+    callback=_known,
+    shell_complete=_languages,
+    help="Only this language (`fixturegen doctor` names them); may be given twice.",
 )
 set_option = click.option(
     "--set",

@@ -71,6 +71,7 @@ PICTURES = (".svg", ".png", ".pdf", ".ps", ".fig", ".txt", ".xml")
 def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     """Print the page, or the object of --json."""
     from fixturegen import machine as machines
+    from fixturegen.instruments import registry
     from fixturegen.machine.conditions import conditions
     from fixturegen.machine.layout import layout
     from fixturegen.machine.situation import situation
@@ -82,7 +83,7 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     machine = machines.describe(place)
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
-    findings = [*(tools() if here.live else []), *conditions(machine, here)]
+    findings = [*(tools(registry.tools()) if here.live else []), *conditions(machine, here)]
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:
@@ -137,7 +138,7 @@ def _facts(
     """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
     from dataclasses import asdict
 
-    from fixturegen.machine import to_json
+    import msgspec
 
     summary = {
         "can_make": _languages(findings),
@@ -151,7 +152,7 @@ def _facts(
         "cpus": {"measure": choice.cpus, "python": choice.others, "reason": choice.reason},
         "findings": [asdict(finding) for finding in findings],
         "disturbances": disturbed,
-        "machine": to_json(machine),
+        "machine": msgspec.to_builtins(machine),
     }
 
 

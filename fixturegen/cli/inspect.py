@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ from fixturegen import bounds
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.errors import CheckError
+from fixturegen.units import plural
 from fixturegen.visible import escape
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ def _print_json(files: Iterable[Path], names: tuple[str, ...]) -> bool:
     from fixturegen import elf
 
     failed = False
-    found: list[dict[str, Any]] = []
+    told: list[dict[str, object]] = []
     for path in files:
         try:
-            found.append(elf.to_json(*_read(path, names)))
+            told.append(elf.to_json(*_read(path, names)))
         except CheckError as error:
-            found.append({"path": str(path), "error": error.what})
+            told.append({"path": str(path), "error": error.what})
             failed = True
-    say_json(found)
+    say_json(told)
     return failed
 
 
@@ -99,7 +100,7 @@ def _print_text(files: Iterable[Path], names: tuple[str, ...]) -> bool:
     printed = False
     for path in files:
         try:
-            facts, found = _read(path, names)
+            facts, bindings = _read(path, names)
         except CheckError as error:
             say_error(error)
             failed = True
@@ -107,21 +108,21 @@ def _print_text(files: Iterable[Path], names: tuple[str, ...]) -> bool:
         if printed:
             say("")
         printed = True
-        say(*_block(facts, found, asked=bool(names)))
+        say(*_block(facts, bindings, asked=bool(names)))
     return failed
 
 
-def _block(facts: ElfFacts, found: list[Binding], asked: bool) -> Iterator[str]:
-    from fixturegen.elf import bindings
+def _block(facts: ElfFacts, bindings: list[Binding], asked: bool) -> Iterator[str]:
+    from fixturegen import elf
 
     yield str(facts.path)
     yield _row("linked", _linked(facts))
-    yield _row("binding", _how_bound(facts, list(bindings(facts)) if asked else found))
+    yield _row("binding", _how_bound(facts, list(elf.bindings(facts)) if asked else bindings))
     yield _row("RELRO", facts.relro)
     if facts.interpreter is not None:
         yield _row("interpreter", facts.interpreter)
     if facts.linking == "dynamic":
-        yield from _wrapped("needs", ", ".join(map(escape, facts.needed)) or "no library")
+        yield from _listed_below("needs", ", ".join(map(escape, facts.needed)) or "no library")
     yield _row("build-id", facts.build_id or "none")
     yield _row("type", f"{facts.elf_class}, {facts.type}")
     yield _row("machine", facts.machine)
@@ -129,7 +130,7 @@ def _block(facts: ElfFacts, found: list[Binding], asked: bool) -> Iterator[str]:
     lines = facts.lines or (" no FLAGS, FLAGS_1 or BIND_NOW",)
     yield _row("readelf -d", lines[0].rstrip())
     yield from (_row("", line.rstrip()) for line in lines[1:])
-    yield from _asked(found) if asked else _summary(found)
+    yield from _asked(bindings) if asked else _summary(bindings)
 
 
 def _row(label: str, text: str) -> str:
@@ -150,7 +151,7 @@ def _how_bound(facts: ElfFacts, everything: list[Binding]) -> str:
         return "none: no dynamic linking"
     lazy = [each for each in everything if each.verdict == "lazy"]
     if lazy:
-        return f"lazily for {len(lazy)} of {_symbols(len(everything))}: {lazy[0].reason}"
+        return f"lazily for {len(lazy)} of {plural(len(everything), 'symbol')}: {lazy[0].reason}"
     slots = [each for each in everything if each.relocation and each.relocation.is_slot]
     if slots:
         return f"at start-up: {slots[0].reason}"
@@ -159,31 +160,27 @@ def _how_bound(facts: ElfFacts, everything: list[Binding]) -> str:
     return "none: it takes no symbol from elsewhere"
 
 
-def _symbols(count: int) -> str:
-    return "1 symbol" if count == 1 else f"{count} symbols"
-
-
-def _asked(found: list[Binding]) -> Iterator[str]:
+def _asked(bindings: list[Binding]) -> Iterator[str]:
     rows = [
         (escape(each.symbol), each.relocation.type if each.relocation else "-", each.verdict)
-        for each in found
+        for each in bindings
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row, each in zip(rows, found, strict=True):
+    for row, each in zip(rows, bindings, strict=True):
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield f"  {cells}  {each.reason}"
 
 
-def _summary(found: list[Binding]) -> Iterator[str]:
+def _summary(bindings: list[Binding]) -> Iterator[str]:
     for verdict, label in (("lazy", "lazy"), ("bound", "at start-up")):
-        names = [escape(each.symbol) for each in found if each.verdict == verdict]
+        names = [escape(each.symbol) for each in bindings if each.verdict == verdict]
         if not names:
             continue
         listed = f": {', '.join(names)}" if len(names) <= _LISTED else " (--symbol NAME tells more)"
-        yield from _wrapped(label, f"{_symbols(len(names))}{listed}")
+        yield from _listed_below(label, f"{plural(len(names), 'symbol')}{listed}")
 
 
-def _wrapped(label: str, text: str) -> Iterator[str]:
+def _listed_below(label: str, text: str) -> Iterator[str]:
     import textwrap
 
     # No name is broken: it must stay one that can be searched for.

@@ -70,8 +70,8 @@ def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
                 "modes": [m.name for m in p.modes],
                 "cases": [case.path for case in p.cases()],
                 "metrics": [
-                    {"name": m.name, "value": m.value, "unit": m.unit, "kind": m.kind}
-                    for m in p.metrics
+                    {"name": name, "value": m.value, "unit": m.unit, "kind": m.kind}
+                    for name, m in p.metrics.items()
                 ],
             }
             for p in fixture.programs

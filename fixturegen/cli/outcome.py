@@ -94,13 +94,14 @@ def short_table(summary: Summary) -> list[str]:
     view = View(summary)
     rows = []
     for path, case in summary.cases.items():
-        for metric in summary.fixture.program(case.case.program).metrics_of(case.case.mode)[:1]:
-            found = view.stat(f"{path}.{metric.name}")
+        metrics = summary.fixture.program(case.case.program).metrics_of(case.case.mode)
+        for name, metric in list(metrics.items())[:1]:
+            found = view.stat(f"{path}.{name}")
             if found["n"] or case.failed:
                 rows.append(
                     [
                         path,
-                        metric.name,
+                        name,
                         number(found["median"]),
                         number(found["iqr"]),
                         metric.unit,

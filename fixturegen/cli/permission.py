@@ -20,13 +20,15 @@ def known(given: Sequence[str]) -> tuple[str, ...]:
     """Return the words of --allow; raises errors.UsageError for what cannot be allowed at all."""
     if not given:
         return ()
-    from fixturegen.fixture.conditions import ALLOWED, DROP, permitted_knobs
+    from fixturegen.fixture.conditions import allowable, permitted_knobs
+    from fixturegen.instruments.registry import permissions
     from fixturegen.tune import KNOBS
 
     for what in given:
-        if not ALLOWED.fullmatch(what):
+        if not allowable(what):
             raise errors.UsageError(
-                f"--allow {what}: not known", f"{DROP}, or tune:KNOB,KNOB: fixturegen tune show"
+                f"--allow {what}: not known",
+                f"{', '.join(permissions())}, or tune:KNOB,KNOB: fixturegen tune show",
             )
         for knob in permitted_knobs([what]):
             if knob not in KNOBS:
@@ -91,9 +93,10 @@ def standby(
         guard = None
         if allow and (root != Path("/") or os.geteuid() == 0):  # else cases say what is missing
             from fixturegen import tune
-            from fixturegen.fixture.conditions import DROP, permitted_knobs
+            from fixturegen.fixture.conditions import permitted_knobs
+            from fixturegen.instruments.drop_caches import DropCaches
 
-            caches = DROP in allow
+            caches = DropCaches.name in allow
             guard = stack.enter_context(tune.standby(permitted_knobs(allow), root, caches=caches))
         if aside is not None and not as_root:
             aside.become_caller()

@@ -264,8 +264,9 @@ def _measure(
 
     params = options.parameters(fixture)
     built = build.make(project, fixture, params, options.chosen(fixture), say)
-    for reason in built.missing.values():
-        say(f"{fixture.name}: {reason}; the text will say so and replace no complete one")
+    for name, reason in built.missing.items():
+        less = " and replace no complete one" if name in fixture.required else ""
+        say(f"{fixture.name}: {reason}; the text will say so{less}")
     current = session.Session(project, fixture, options, built, name, given["guard"])
     _say_unmeasured(fixture, current.unmeasured)
     if not current.steps:

@@ -63,15 +63,15 @@ def show(root: Path | None, as_json: bool) -> None:
     place = _place(root)
     knobs = states(place)
     try:
-        found, trouble = journal.peek(place), ""
+        turned, trouble = journal.peek(place), ""
     except errors.FixturegenError as error:
-        found, trouble = None, error.what
-    current = found is None or found.boot == journal.boot_of(place)
+        turned, trouble = None, error.what
+    current = turned is None or turned.boot == journal.boot_of(place)
     if as_json:
-        say_json(_facts(knobs, found, current, trouble))
+        say_json(_facts(knobs, turned, current, trouble))
         return
-    words = f"Journal: {trouble}" if trouble else _journal_words(found, current)
-    say(*show_lines(knobs, words, _hints(root, knobs, found)))
+    note = f"Journal: {trouble}" if trouble else _journal_line(turned, current)
+    say(*show_lines(knobs, note, _hints(root, knobs, turned)))
 
 
 def _place(root: Path | None) -> Path:
@@ -79,18 +79,18 @@ def _place(root: Path | None) -> Path:
     return (root or Path("/")).resolve()
 
 
-def _journal_words(found: Journal | None, current: bool) -> str:
-    if found is None:
+def _journal_line(turned: Journal | None, current: bool) -> str:
+    if turned is None:
         return ""
-    who = "`fixturegen tune apply`" if found.by == "apply" else f"a run (process {found.pid})"
+    who = "`fixturegen tune apply`" if turned.by == "apply" else f"a run (process {turned.pid})"
     if not current:
         return f"A journal of {who} is of an earlier boot, with which its values ended."
     return f"Knobs are turned by {who}: what they were before is in the journal."
 
 
-def _hints(root: Path | None, knobs: Sequence[KnobState], found: Journal | None) -> list[str]:
+def _hints(root: Path | None, knobs: Sequence[KnobState], turned: Journal | None) -> list[str]:
     """Return the commands that would turn what can be turned, or put it back."""
-    if found is not None:
+    if turned is not None:
         return ["To put the old values back:", f"  {_line(root, 'restore')}"]
     names = [k.knob for k in knobs if k.verdict in {"yes", "root"} and k.implied]
     if not names:
@@ -102,7 +102,7 @@ def _hints(root: Path | None, knobs: Sequence[KnobState], found: Journal | None)
     ]
 
 
-def _line(root: Path | None, *words: str) -> str:
+def _line(root: Path | None, *arguments: str) -> str:
     """Return the command line for a person to type, with sudo where it needs root."""
     import os
     import shlex
@@ -110,14 +110,14 @@ def _line(root: Path | None, *words: str) -> str:
     from fixturegen.privileges import sudo_line
 
     if root is not None:
-        return shlex.join(["fixturegen", "tune", *words, "--sysfs", str(root)])
+        return shlex.join(["fixturegen", "tune", *arguments, "--sysfs", str(root)])
     if os.geteuid() == 0:
-        return shlex.join(["fixturegen", "tune", *words])
-    return sudo_line("tune", *words)
+        return shlex.join(["fixturegen", "tune", *arguments])
+    return sudo_line("tune", *arguments)
 
 
 def _facts(
-    knobs: Sequence[KnobState], found: Journal | None, current: bool, trouble: str
+    knobs: Sequence[KnobState], turned: Journal | None, current: bool, trouble: str
 ) -> dict[str, Any]:
     import msgspec
 
@@ -127,8 +127,8 @@ def _facts(
         "journal": None,
         "journal_trouble": trouble,
     }
-    if found is not None:
-        facts["journal"] = {**msgspec.to_builtins(found), "this_boot": current}
+    if turned is not None:
+        facts["journal"] = {**msgspec.to_builtins(turned), "this_boot": current}
     return facts
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from fixturegen.elf import words
+from fixturegen.elf import spelling
 from fixturegen.elf.image import PT_DYNAMIC, Header, Image, Segment, locate
 
 DT_NULL, DT_NEEDED, DT_PLTRELSZ, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ = 0, 1, 2, 5, 6, 7, 8
 DT_RELAENT, DT_STRSZ, DT_SYMENT, DT_REL, DT_RELSZ, DT_RELENT = 9, 10, 11, 17, 18, 19
 DT_PLTREL, DT_DEBUG, DT_JMPREL, DT_BIND_NOW, DT_FLAGS, DT_FLAGS_1 = 20, 21, 23, 24, 30, 0x6FFFFFFB
 # AArch64 and RISC-V use the same number: some symbol has a calling convention of its own.
-DT_VARIANT = {words.AARCH64: 0x70000005, words.RISCV: 0x70000001}
+DT_VARIANT = {spelling.AARCH64: 0x70000005, spelling.RISCV: 0x70000001}
 _ANDROID_PACKED = (0x6000000F, 0x60000011)
 
 # libxul.so, of the largest there are, has 90 entries and 25 MB of strings.
@@ -39,15 +39,15 @@ class Dynamic:
 
     def lines(self, wide: bool) -> tuple[str, ...]:
         """Return the lines of `readelf -d` for FLAGS, FLAGS_1 and BIND_NOW, in its order."""
-        found = []
+        lines = []
         for tag, value in self.entries:
             if tag == DT_FLAGS:
-                found.append(words.flags_line(value, wide))
+                lines.append(spelling.flags_line(value, wide))
             elif tag == DT_FLAGS_1:
-                found.append(words.flags_1_line(value, wide))
+                lines.append(spelling.flags_1_line(value, wide))
             elif tag == DT_BIND_NOW:
-                found.append(words.bind_now_line(wide))
-        return tuple(found)
+                lines.append(spelling.bind_now_line(wide))
+        return tuple(lines)
 
 
 def read_dynamic(image: Image, header: Header, segments: tuple[Segment, ...]) -> Dynamic | None:

@@ -2,7 +2,7 @@
 
 Read with pread, not mapped: a mapping counts with its whole size against an address-space
 limit, and a file that is cut short meanwhile would be a SIGBUS instead of a message.
-pyelftools gives the names (see `words`) but not the structures: on damaged files it raises
+pyelftools gives the names (see `spelling`) but not the structures: on damaged files it raises
 eight kinds of exceptions, and it loops as long as a header tells it to.
 """
 

@@ -16,9 +16,9 @@ def read_build_id(image: Image, header: Header, segments: tuple[Segment, ...]) -
     for segment in [each for each in segments if each.type == PT_NOTE][:16]:
         data = image.read(segment.offset, min(segment.size, _MAX_NOTES), "PT_NOTE")
         # GNU's notes are aligned to 4 bytes, .note.gnu.property to 8, in a segment of its own.
-        found = _find(data, header.order)
-        if found:
-            return found
+        build_id = _find(data, header.order)
+        if build_id:
+            return build_id
     return ""
 
 

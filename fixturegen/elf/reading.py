@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fixturegen.elf import dynamic as d
-from fixturegen.elf import words
+from fixturegen.elf import spelling
 from fixturegen.elf.facts import ElfFacts, Linking, Relocation, Relro
 from fixturegen.elf.image import (
     PT_GNU_RELRO,
@@ -48,8 +48,8 @@ def _facts(image: Image, names: tuple[str, ...]) -> ElfFacts:
     dynamic = d.read_dynamic(image, header, segments) or d.Dynamic(())
     needed, relocations = _linked(image, header, segments, dynamic)
     interpreter = _interpreter(image, segments)
-    flags = words.flags(dynamic.get(d.DT_FLAGS) or 0)
-    flags_1 = words.flags_1(dynamic.get(d.DT_FLAGS_1) or 0)
+    flags = spelling.flags(dynamic.get(d.DT_FLAGS) or 0)
+    flags_1 = spelling.flags_1(dynamic.get(d.DT_FLAGS_1) or 0)
     tag = dynamic.get(d.DT_BIND_NOW) is not None
     # Before binutils 2.26 and in old lld a PIE has no flag; only programs have DT_DEBUG.
     unmarked = interpreter is not None and dynamic.get(d.DT_DEBUG) is not None
@@ -63,7 +63,7 @@ def _facts(image: Image, names: tuple[str, ...]) -> ElfFacts:
     defined, missing = look_up(image, header, names)
     return ElfFacts(
         path=image.path,
-        machine=words.machine(header.machine),
+        machine=spelling.machine(header.machine),
         elf_class="ELF64" if header.wide else "ELF32",
         type=_type(header, flags_1),
         linking=linking,

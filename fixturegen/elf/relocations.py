@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fixturegen.elf import dynamic as d
-from fixturegen.elf import words
+from fixturegen.elf import spelling
 from fixturegen.elf.facts import Relocation
 from fixturegen.elf.image import Header, Image, Segment, locate
 
@@ -43,9 +43,9 @@ def read_relocations(
     strings: d.Strings,
 ) -> tuple[Relocation, ...]:
     """Return every different (symbol, type, table), by table and then as the file orders them."""
-    names = words.relocation_names(header.machine)
+    names = spelling.relocation_names(header.machine)
     if names is None:
-        machine = words.machine(header.machine)
+        machine = spelling.machine(header.machine)
         raise image.error(f"for {machine}, whose relocations are not known here")
     infos: list[tuple[Name, int]] = []
     entries = 0
@@ -124,15 +124,15 @@ def _symbols(
         raise image.error(f"damaged: a relocation names symbol {max(indexes)}, which is not there")
     per_block = _BLOCK // form.size
     block, start = b"", -per_block
-    found = {}
+    symbols = {}
     for index in sorted(indexes):
         if index >= start + per_block:
             start = index
             size = min(per_block * form.size, room - start * form.size)
             block = image.read(offset + start * form.size, size, "DT_SYMTAB")
         entry = form.unpack_from(block, (index - start) * form.size)
-        found[index] = (strings.at(entry[0]), entry[other])
-    return found
+        symbols[index] = (strings.at(entry[0]), entry[other])
+    return symbols
 
 
 def _named(
@@ -147,5 +147,5 @@ def _named(
     for table, info in infos:
         symbol, other = symbols[info >> shift]
         if symbol:  # a section symbol has no name, and nothing to bind
-            type_ = words.relocation_name(names, info & mask)
+            type_ = spelling.relocation_name(names, info & mask)
             yield Relocation(symbol, type_, table, variants and bool(other & _VARIANT_BIT))

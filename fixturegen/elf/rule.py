@@ -23,10 +23,10 @@ def binding(
     `bind_now_env` is the value of LD_BIND_NOW in the program's environment, None if unset;
     `bind_not` says that LD_BIND_NOT is set, which makes a lazy call resolve every time.
     """
-    found = [each for each in facts.relocations if each.symbol == symbol]
-    if not found:
+    entries = [each for each in facts.relocations if each.symbol == symbol]
+    if not entries:
         return _unrelocated(facts, symbol)
-    return _judge(facts, symbol, found, _why_bound(facts, bind_now_env), bind_not)
+    return _judge(facts, symbol, entries, _why_bound(facts, bind_now_env), bind_not)
 
 
 def bindings(
@@ -35,18 +35,18 @@ def bindings(
     """Yield the binding of every symbol that a relocation names, by name."""
     why_bound = _why_bound(facts, bind_now_env)
     ordered = sorted(facts.relocations, key=lambda each: each.symbol)
-    for symbol, found in groupby(ordered, key=lambda each: each.symbol):
-        yield _judge(facts, symbol, list(found), why_bound, bind_not)
+    for symbol, entries in groupby(ordered, key=lambda each: each.symbol):
+        yield _judge(facts, symbol, list(entries), why_bound, bind_not)
 
 
 def _judge(
-    facts: ElfFacts, symbol: str, found: Sequence[Relocation], why_bound: str, bind_not: bool
+    facts: ElfFacts, symbol: str, entries: Sequence[Relocation], why_bound: str, bind_not: bool
 ) -> Binding:
-    slot = next((each for each in found if each.is_slot), None)
+    slot = next((each for each in entries if each.is_slot), None)
     if slot is None:
-        kind = _kind(found[0])
-        where = "" if found[0].table == "DT_JMPREL" else ", outside DT_JMPREL"
-        return Binding(symbol, found[0], "bound", f"{kind}{where}: filled in at start-up")
+        kind = _kind(entries[0])
+        where = "" if entries[0].table == "DT_JMPREL" else ", outside DT_JMPREL"
+        return Binding(symbol, entries[0], "bound", f"{kind}{where}: filled in at start-up")
     if slot.variant and not why_bound:
         why_bound = "its calling convention is its own, and ld.so binds such symbols at start-up"
     if why_bound:

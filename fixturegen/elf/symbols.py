@@ -45,9 +45,9 @@ def look_up(
     for section in sections:
         if section.type not in (_SHT_SYMTAB, _SHT_DYNSYM) or section.link >= len(sections):
             continue
-        found = _defined(image, header, section, sections[section.link], list(wanted))
-        if found is not None:
-            defined.update(wanted[name] for name in found)
+        defining = _defined(image, header, section, sections[section.link], list(wanted))
+        if defining is not None:
+            defined.update(wanted[name] for name in defining)
             complete = complete or section.type == _SHT_SYMTAB
     return frozenset(defined), frozenset(set(wanted.values()) - defined if complete else ())
 
@@ -69,15 +69,15 @@ def _defined(
     places = _places(image, strings, wanted)
     if places is None:
         return None
-    found = set()
+    indexes = set()
     step = _CHUNK // form.size * form.size
     end = table.offset + table.size // form.size * form.size
     for start in range(table.offset, end, step) if places else ():
         data = image.read(start, min(step, end - start), "the symbol table")
         for entry in form.iter_unpack(data):
             if entry[0] in places and entry[index] != 0:  # SHN_UNDEF: asked for, not defined
-                found.add(places[entry[0]])
-    return found
+                indexes.add(places[entry[0]])
+    return indexes
 
 
 def _places(image: Image, strings: _Section, wanted: list[bytes]) -> dict[int, bytes] | None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fixturegen import files
-from fixturegen.fixture.conditions import PERF_RECORD, PERFS, STRACE
-from fixturegen.instruments import perf, prepare, profiling, watch
+from fixturegen import errors, files
+from fixturegen.instruments.instrument import Subject, joined
+from fixturegen.instruments.registry import Use, uses
 from fixturegen.launcher import Start
-from fixturegen.model import Case, Columns, Fixture, Mode
+from fixturegen.model import Case, Columns, Fixture
+
+
+class RefusedError(Exception):
+    """A preparation that the system refused: its process is not started."""
+
+
+def fill(text: str, paths: Mapping[str, Path]) -> str:
+    """Return `text` with every `{name}` replaced by the path it stands for."""
+    return re.sub(r"\{([^{}]*)\}", lambda name: str(paths[name[1]]), text)
 
 
 class Around:
@@ -21,66 +31,70 @@ class Around:
         paths: Mapping[str, Path],
         folder: Path,
         run: Path,
-        drop: Callable[[], None],
+        drop_caches: Callable[[], None],
     ) -> None:
         """`paths` are those that arguments may name; `folder` is the processes' own, `run` ours.
 
-        drop: empties the page cache.
+        drop_caches: empties the page cache.
         """
-        self._modes: dict[Case, Mode] = {
-            case: program.mode(case.mode)
+        self._uses: dict[Case, list[Use]] = {
+            case: uses(program.mode(case.mode))
             for program in fixture.programs
             for case in program.cases()
         }
+        self._functions = {program.name: program.kernel for program in fixture.programs}
         self._paths = paths
         self._folder = folder
         self._run = run
-        self._drop = drop
-        self._kernels = {program.name: program.kernel for program in fixture.programs}
+        self._drop_caches = drop_caches
         self._wrapped = folder.parent / "wrapped"
-        self._before: Columns = {}
 
     def alone(self, case: Case) -> bool:
         """Return whether no other process may be in flight when this one is prepared."""
-        return self._modes[case].alone
+        return bool(self._uses[case])
 
     def way(self, case: Case, start: Start) -> Start:
         """Return how the case is started: under its wrapper, if it has one."""
-        wrapper = self._modes[case].wrapper
-        if not wrapper:
-            return start
-        files.make_folder(self._wrapped)
-        output = self._wrapped / wrapper
-        files.remove(output)  # of a run that was killed
-        if wrapper in PERFS:
-            return perf.wrapped(start, wrapper, output)
-        return watch.counted(start, output)
+        output = self._output(case)
+        if self._uses[case]:
+            files.make_folder(self._wrapped)
+            files.remove(output)  # of a run that was killed
+        for use in self._uses[case]:
+            start = use.instrument.wrap(start, output)
+        return start
 
     def before(self, case: Case) -> Columns:
-        """Prepare, then look; return the columns of the preparation.
+        """Prepare, then look; return the columns of that.
 
-        Raises prepare.RefusedError if the process must not be started.
+        Raises RefusedError if the process must not be started.
         """
-        mode = self._modes[case]
-        program = self._paths[case.path.rpartition(".")[0]]
-        paths = {**self._paths, "self": program}
-        done = prepare.prepare(mode, program, paths, self._folder, self._drop)
-        self._before = watch.look(mode.watch)
-        return done
+        subject = self._subject(case)
+        paths = {**self._paths, "self": subject.binary}
+        columns = []
+        for use in self._uses[case]:
+            arguments = [fill(each, paths) for each in use.arguments]
+            try:
+                columns.append(use.instrument.before(subject, arguments))
+            except (OSError, errors.FileError) as error:
+                said = error.what if isinstance(error, errors.FileError) else error.strerror
+                raise RefusedError(f"{use.instrument.key} {use.instrument.name}: {said}") from error
+        return joined(columns)
 
-    def after(self, case: Case) -> Columns:
-        """Look again; return the columns of what was watched and counted."""
-        mode = self._modes[case]
-        found = watch.joined(self._before, watch.look(mode.watch))
-        return {**found, **self._wrapper_left(case, mode.wrapper)}
+    def after(self, case: Case, before: Columns) -> Columns:
+        """Look again; return the columns of `before` with what was watched and counted."""
+        subject = self._subject(case)
+        return joined([before, *(use.instrument.after(subject) for use in self._uses[case])])
 
-    def _wrapper_left(self, case: Case, wrapper: str) -> Columns:
-        """Return the columns of what the wrapper wrote, and remove it."""
-        output = self._wrapped / wrapper
-        if wrapper == STRACE:
-            return watch.read_counts(output)
-        if wrapper == PERF_RECORD:
-            binary = self._paths[case.path.rpartition(".")[0]]
-            subject = profiling.subject(case, binary, self._kernels[case.program])
-            return profiling.read_samples(output, subject, self._run)
-        return perf.read_counts(output) if wrapper else {}
+    def _output(self, case: Case) -> Path:
+        return self._wrapped / case.path
+
+    def _subject(self, case: Case) -> Subject:
+        return Subject(
+            case,
+            self._paths[case.path.rpartition(".")[0]],
+            self._folder,
+            self._output(case),
+            self._run,
+            self._functions[case.program],
+            self._drop_caches,
+        )

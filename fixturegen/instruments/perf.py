@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import files, process
-from fixturegen.fixture.conditions import (
-    COUNTED,
-    EVENTS,
-    PERF_CPU,
-    PERF_RECORD,
-    PERF_STAT,
-    PERFS,
-    RUNNING,
-)
-from fixturegen.launcher import Start
+from fixturegen.instruments.instrument import AddedLine, Refusal
 from fixturegen.model import Columns, Text, Whole
+from fixturegen.process import Tool
+
+if TYPE_CHECKING:
+    from fixturegen.launcher import Start
 
 
 class Perf(Struct, frozen=True):
@@ -36,7 +33,25 @@ class Perf(Struct, frozen=True):
 
 FREQUENCY = 4000  # samples a second of each thread
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-ABSENT = "perf is not on PATH (Debian: linux-perf, Ubuntu: linux-tools-generic)"
+TOOL = Tool(
+    "perf",
+    ("perf",),
+    "linux-perf",
+    "no perf stat, no profiles, no flame graphs",
+    elsewhere="Ubuntu: linux-tools-generic",
+)
+# What `perf stat` is asked to count, by the names of the columns, and how perf calls it.
+EVENTS = {
+    "task_clock": "task-clock",
+    "page_faults": "page-faults",
+    "context_switches": "context-switches",
+    "cpu_migrations": "cpu-migrations",
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "cache_misses": "cache-misses",
+    "branch_misses": "branch-misses",
+}
+COUNTED = (AddedLine("counted", tuple(EVENTS)), AddedLine("running", tuple(EVENTS)))
 # Without the settings of user and system; a measured process has no HOME with any.
 SETTINGS = {"PERF_CONFIG": "/dev/null"}
 _NEVER_HERE = "this machine has no such counter, or does not show it to its guests"
@@ -76,15 +91,10 @@ def script_words(data: Path) -> list[str]:
     return ["script", "-i", str(data), "--no-inline", "--show-lost-events", "-F", fields]
 
 
-def wrapped(start: Start, wrapper: str, output: Path) -> Start:
-    """Return `start` under perf, which writes to `output`."""
-    cpu = max(start.cpus, default=0) if wrapper == PERF_CPU else None
-    words = record_words(output) if wrapper == PERF_RECORD else stat_words(output, cpu)
-    return replace(
-        start,
-        program=process.find("perf") or "perf",
-        args=(*words, start.program, *start.args),
-    )
+def wrapped(start: Start, options: Sequence[str]) -> Start:
+    """Return `start` under perf with these words of its own in front."""
+    perf = process.find("perf") or "perf"
+    return replace(start, program=perf, args=(*options, start.program, *start.args))
 
 
 def read_counts(output: Path) -> Columns:
@@ -93,10 +103,10 @@ def read_counts(output: Path) -> Columns:
         return {}
     text = files.read_bytes(output).decode(errors="replace")
     files.remove(output)
-    found = parse_counts(text)
+    counts = parse_counts(text)
     return {
         name: {event: [_value(values[event])] if event in values else [] for event in EVENTS}
-        for name, values in ((COUNTED, found.values), (RUNNING, found.running))
+        for name, values in (("counted", counts.values), ("running", counts.running))
     }
 
 
@@ -157,61 +167,67 @@ def _decimal(text: str) -> Decimal | None:
 
 
 class Trial(Struct, frozen=True):
-    """What perf can do here: for each wrapper "" or why not, for each event likewise."""
+    """What came of trying perf once: "" or why it is refused, and what it counted."""
 
-    version: str = ""
-    paranoid: str = ""
-    refusals: dict[str, str] = field(default_factory=dict)
-    events: dict[str, str] = field(default_factory=dict)
+    refusal: str
+    counts: Counts = Counts()
+
+
+def refused(trial: Trial | None) -> Refusal | None:
+    """Return why an instrument of perf cannot be used; no trial means that there is no perf."""
+    if trial is None:
+        return Refusal(TOOL.absent)
+    return Refusal(trial.refusal, root_helps=True) if trial.refusal else None
+
+
+def try_stat(cpu: int | None = None) -> Trial | None:
+    """Return what came of counting a process, or all that runs on `cpu`; None without perf."""
+    perf = process.find("perf")
+    return _try_stat(perf, cpu) if perf else None
 
 
 @cache
-def trial(folder: Path) -> Trial:
-    """Try once each way in which programs are started under perf.
-
-    What it records goes to `folder`, and is removed.
-    """
-    found = process.find("perf")
-    paranoid = _paranoid()
-    if found is None:
-        return Trial("", paranoid, dict.fromkeys(PERFS, ABSENT))
-    stat = _run(found, *stat_words(None, None), "true")
-    counts = parse_counts(stat.stderr)
-    refusals = {
-        PERF_STAT: _refusal(stat, paranoid, PERF_STAT),
-        PERF_CPU: _refusal(_run(found, *stat_words(None, 0), "true"), paranoid, PERF_CPU),
-        PERF_RECORD: _refusal(_recorded(found, folder), paranoid, PERF_RECORD),
-    }
-    if not refusals[PERF_STAT] and not counts.values:
-        refusals[PERF_STAT] = "perf counts nothing here"
-    events = {} if refusals[PERF_STAT] else {e: counts.reasons.get(e, "") for e in EVENTS}
-    version = (process.capture([found, "--version"]) or "").strip()
-    return Trial(version, paranoid, refusals, events)
+def _try_stat(perf: str, cpu: int | None) -> Trial:
+    done = _run(perf, *stat_words(None, cpu), "true")
+    counts = parse_counts(done.stderr)
+    refusal = _refusal(done, 2 if cpu is None else 0)
+    if not refusal and cpu is None and not counts.values:
+        refusal = "perf counts nothing here"
+    return Trial(refusal, counts)
 
 
-def _recorded(found: str, folder: Path) -> process.Finished:
-    """Return how recording something, and reading it back, ended."""
+def try_record(folder: Path) -> Trial | None:
+    """Return what came of recording a process in `folder` and line it; None without perf."""
+    perf = process.find("perf")
+    return _try_record(perf, folder) if perf else None
+
+
+@cache
+def _try_record(perf: str, folder: Path) -> Trial:
     data = folder / "perf-trial"
     files.make_folder(folder)
     try:
-        done = _run(found, *record_words(data), "true")
-        return _run(found, *script_words(data)) if done.code == 0 else done
+        done = _run(perf, *record_words(data), "true")
+        if done.code == 0:
+            done = _run(perf, *script_words(data))
+        return Trial(_refusal(done, 2))
     finally:
         files.remove(data)
 
 
-def _run(found: str, *words: str) -> process.Finished:
-    return process.run([found, *words], extra=SETTINGS, timeout_s=20)
+def _run(perf: str, *words: str) -> process.Finished:
+    return process.run([perf, *words], extra=SETTINGS, timeout_s=20)
 
 
-def _refusal(done: process.Finished, paranoid: str, wrapper: str) -> str:
+def _refusal(done: process.Finished, most: int) -> str:
+    """Return why perf failed, or ""; `most` is the highest perf_event_paranoid that allows it."""
     if done.code == 0:
         return ""
     said = done.stderr
     if "Permission error mapping pages" in said:  # the long help of a refusal names mlock as well
         return "perf may not map its buffers here: kernel.perf_event_mlock_kb is too small"
     if re.search(r"perf_event_paranoid|Access to performance|[Pp]ermission|EACCES|EPERM", said):
-        most = 0 if wrapper == PERF_CPU else 2
+        paranoid = _paranoid()
         if re.fullmatch(r"-?\d+", paranoid) and int(paranoid) <= most:
             return (
                 f"perf is refused here, though kernel.perf_event_paranoid is {paranoid}: by a "
@@ -232,6 +248,11 @@ def _paranoid() -> str:
         return "unknown"
 
 
-def facts(found: Trial, pictures: dict[str, str]) -> Perf:
+def facts(pictures: dict[str, str]) -> Perf:
     """Return what a reader needs to know of perf here, and of the `pictures` that were drawn."""
-    return Perf(found.version, found.paranoid, FREQUENCY, found.events, pictures)
+    trial = try_stat()
+    events = {}
+    if trial is not None and not trial.refusal:
+        events = {each: trial.counts.reasons.get(each, "") for each in EVENTS}
+    printed = process.capture(["perf", "--version"]) if trial else None
+    return Perf((printed or "").strip(), _paranoid(), FREQUENCY, events, pictures)

@@ -7,36 +7,30 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from fixturegen import files, process
-from fixturegen.fixture.conditions import PERF_RECORD, PERFS, PROFILE
 from fixturegen.instruments import flamegraph, perf, profile
+from fixturegen.instruments.instrument import Subject
 from fixturegen.instruments.perf import Perf
+from fixturegen.instruments.perf_record import PerfRecord
+from fixturegen.instruments.registry import used
 from fixturegen.model import Case, Columns, Fixture
 
 FLAT, STACKS = 10, 5  # functions of the flat profile, and whole stacks, that a report shows
 FOLDED, FACTS, PICTURE = ".folded", ".profile.json", ".svg"
 
 
-class Subject(Struct, frozen=True):
-    """What was profiled: its binary, and the function whose thread is looked at."""
-
-    name: str
-    binary: Path
-    function: str
+def stem(case: Case) -> str:
+    """Return the name of a case's files without their endings: `book-c-profiled-flat`."""
+    return case.path.replace(".", "-")
 
 
-def subject(case: Case, binary: Path, function: str) -> Subject:
-    """Return the subject of a case; its name is that of its files: `book-c-profiled-flat`."""
-    return Subject(case.path.replace(".", "-"), binary, function)
-
-
-def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
-    """Return the columns of the last process, leave its files in `folder`, and remove the data.
+def read_samples(of: Subject) -> Columns:
+    """Return the columns of a process, leave its files in the run's folder, and remove the data.
 
     {} if perf left nothing that can be read. The files of one case are those of its last process.
     """
+    data = of.output
     if not files.is_file(data):
         return {}
     try:
@@ -44,12 +38,12 @@ def read_samples(data: Path, of: Subject, folder: Path) -> Columns:
         recording = profile.read_script(done.stdout)
         if done.code != 0:
             return {}
-        return _keep(recording, data, of, folder)
+        return _keep(recording, of)
     finally:
         files.remove(data)
 
 
-def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -> Columns:
+def _keep(recording: profile.Recording, of: Subject) -> Columns:
     places = _inlined(recording, of.binary)
     thread = profile.chosen_thread(recording, of.function)
     stacks = [
@@ -57,14 +51,15 @@ def _keep(recording: profile.Recording, data: Path, of: Subject, folder: Path) -
     ]
     chosen = [(taken, names) for taken, names in stacks if taken.thread == thread]
     text = profile.fold([(taken.comm, names) for taken, names in stacks])
-    files.write(folder / (of.name + FOLDED), text)
+    name = stem(of.case)
+    files.write(of.run / (name + FOLDED), text)
     stacks_shown = profile.biggest([names for _, names in chosen], STACKS)
-    facts = _facts(recording, [taken for taken, _ in chosen], data, of, stacks_shown)
+    facts = _facts(recording, [taken for taken, _ in chosen], of, stacks_shown)
     plain = json.dumps(msgspec.to_builtins(facts), indent=1, sort_keys=True)
-    files.write(folder / (of.name + FACTS), plain + "\n")
+    files.write(of.run / (name + FACTS), plain + "\n")
     own = _functions(recording, of.binary) | {n for names in places.values() for n in names}
     return {
-        PROFILE: {
+        "profile": {
             "samples": [len(recording.samples)],
             "lost": [recording.lost],
             "thread": [len(chosen)],
@@ -85,7 +80,6 @@ def _functions(recording: profile.Recording, binary: Path) -> set[str]:
 def _facts(
     recording: profile.Recording,
     chosen: Sequence[profile.Taken],
-    data: Path,
     of: Subject,
     stacks: list[profile.Stack],
 ) -> profile.Profile:
@@ -96,7 +90,7 @@ def _facts(
         if taken.frames and taken.frames[0].where == str(of.binary)
     ]
     hottest = max(sorted(set(own)), key=own.count, default="")
-    lines, reason = _annotated(data, hottest)
+    lines, reason = _annotated(of.output, hottest)
     return profile.Profile(
         event=recording.event,
         frequency=perf.FREQUENCY,
@@ -143,37 +137,36 @@ def _perf(*words: str) -> process.Finished:
     return process.run(argv, extra=perf.SETTINGS, timeout_s=120)
 
 
-def names(fixture: Fixture) -> list[str]:
+def stems(fixture: Fixture) -> list[str]:
     """Return the names, without their endings, of the files that a fixture's profiles leave."""
     return [
-        subject(case, Path(), "").name
+        stem(case)
         for program in fixture.programs
         for case in program.cases()
-        if program.mode(case.mode).wrapper == PERF_RECORD
+        if program.mode(case.mode).wrapper == PerfRecord.name
     ]
 
 
-def finished(fixture: Fixture, folder: Path, build: Path) -> tuple[Perf | None, dict[str, str]]:
+def finished(fixture: Fixture, folder: Path) -> tuple[Perf | None, dict[str, str]]:
     """Draw what was folded; return what the context says of perf, and of the files in `folder`.
 
     None and {} for a fixture that starts nothing under perf.
     """
-    modes = [mode for program in fixture.programs for mode in program.modes]
-    if not any(mode.wrapper in PERFS for mode in modes):
+    if all(instrument.tool is not perf.TOOL for instrument in used(fixture)):
         return None, {}
-    stems = names(fixture)
+    own = stems(fixture)
     pictures = {
-        stem: _draw(stem, folder) for stem in stems if files.is_file(folder / (stem + FOLDED))
+        name: _draw(name, folder) for name in own if files.is_file(folder / (name + FOLDED))
     }
-    kept = [stem + ending for stem in stems for ending in (FACTS, FOLDED, PICTURE)]
-    return perf.facts(perf.trial(build), pictures), digests(folder, kept)
+    kept = [name + ending for name in own for ending in (FACTS, FOLDED, PICTURE)]
+    return perf.facts(pictures), digests(folder, kept)
 
 
-def _draw(stem: str, folder: Path) -> str:
+def _draw(name: str, folder: Path) -> str:
     """Draw a flame graph beside folded stacks; return "" or why there is none."""
-    picture, reason = flamegraph.draw(folder / (stem + FOLDED), stem)
+    picture, reason = flamegraph.draw(folder / (name + FOLDED), name)
     if picture:
-        files.write(folder / (stem + PICTURE), picture)
+        files.write(folder / (name + PICTURE), picture)
     return reason
 
 

@@ -1,12 +1,17 @@
 """How each language's sources are laid out, compiled and described. One module a language."""
 
-from fixturegen.languages.base import Language, Plan, Rendered
-from fixturegen.languages.c import C
-from fixturegen.languages.rust import RUST
-from fixturegen.languages.system import SYSTEM_PROGRAMS, package
+from fixturegen.languages.protocol import Language, Plan, Rendered, Tool, same_flags
+from fixturegen.languages.registry import GROUP, LANGUAGES, MEMBERS
+from fixturegen.languages.system import package
 
-LANGUAGES: dict[str, Language] = {
-    language.name: language for language in (C, RUST, SYSTEM_PROGRAMS)
-}
-
-__all__ = ["LANGUAGES", "Language", "Plan", "Rendered", "package"]
+__all__ = [
+    "GROUP",
+    "LANGUAGES",
+    "MEMBERS",
+    "Language",
+    "Plan",
+    "Rendered",
+    "Tool",
+    "package",
+    "same_flags",
+]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
-from fixturegen.languages.base import Plan, Rendered, program_sources
+from fixturegen.languages.protocol import Plan, Rendered, Tool, program_sources
 from fixturegen.model import Build, Fixture, Program, Value
 
 # An empty RUSTFLAGS undoes `build.rustflags` of any .cargo/config.toml in a parent folder;
@@ -48,9 +50,21 @@ def _profile(manifest: str) -> dict[str, str]:
 class _Rust:
     name = "rust"
     label = "Rust"
-    flag_keys: tuple[str, ...] = ("rustflags",)
+    flag_keys: Mapping[str, str] = MappingProxyType({"rustflags": "added behind `cargo rustc --`"})
     reserved: tuple[str, ...] = ("build", "deps", "examples", "incremental")  # cargo's own folders
-    tools: tuple[tuple[str, str], ...] = (("cargo", "cargo"), ("rustc", "rustc"))
+    suffix = "rs"
+    templates: Path | None = None
+    compilers: tuple[Tool, ...] = ()  # cargo starts rustc
+
+    def tools(self, compiler: str) -> tuple[Tool, ...]:
+        linker = Tool("cc", "gcc libc6-dev")  # rustc has it link
+        return (Tool("cargo", "cargo"), Tool("rustc", "rustc"), linker)
+
+    def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
+        return (("rustc", "-vV"), ("cargo", "--version"))
+
+    def symbol(self, function: str) -> str:
+        return function  # it is #[no_mangle]
 
     def literal(self, value: Value) -> str:
         if isinstance(value, bool):
@@ -72,7 +86,7 @@ class _Rust:
         programs = [p for p in fixture.programs if self.name in p.languages]
         if not programs:
             return []
-        sources = program_sources(self, programs, "rs")
+        sources = program_sources(self, programs)
         shared = [Rendered(f"{s}.rs", f"{s}.rs.j2", "source") for s in fixture.shared]
         names = {"programs": [{"name": p.name} for p in programs]}
         return [
@@ -83,7 +97,7 @@ class _Rust:
         ]
 
     def _arguments(self, program: Program, target: str, build: Build) -> list[str]:
-        flags = build.flags[self.name].rustflags
+        flags = build.flags(self.name, "rustflags")
         return [
             "--release",
             "--offline",
@@ -96,7 +110,7 @@ class _Rust:
         ]
 
     def shown(self, program: Program, build: Build) -> str:
-        plain = len(program.builds) == 1 or not build.flags[self.name].rustflags
+        plain = len(program.builds) == 1 or not build.flags(self.name, "rustflags")
         target = "target" if plain else f"target/{build.name}"
         return shlex.join(["cargo", "rustc", *self._arguments(program, target, build)])
 
@@ -118,8 +132,5 @@ class _Rust:
         environment = {**_ENVIRONMENT, **_profile(sources.get("Cargo.toml", ""))}
         return Plan((tuple(command),), self.shown(program, build), None, environment)
 
-    def identity(self) -> tuple[tuple[str, ...], ...]:
-        return (("rustc", "-vV"), ("cargo", "--version"))
 
-
-RUST = _Rust()
+LANGUAGE = _Rust()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
-from fixturegen.languages.base import Plan, Rendered
+from fixturegen.languages.protocol import Plan, Rendered, Tool
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 
 # The Debian packages of commands, where the package is called otherwise.
@@ -28,9 +30,20 @@ def package(command: str) -> str:
 class _System:
     name = SYSTEM
     label = SYSTEM
-    flag_keys: tuple[str, ...] = ()
+    flag_keys: Mapping[str, str] = MappingProxyType({})
     reserved: tuple[str, ...] = ()
-    tools: tuple[tuple[str, str], ...] = ()
+    suffix = ""
+    templates: Path | None = None
+    compilers: tuple[Tool, ...] = ()
+
+    def tools(self, compiler: str) -> tuple[Tool, ...]:
+        return ()
+
+    def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
+        return ()
+
+    def symbol(self, function: str) -> str:
+        return function
 
     def literal(self, value: Value) -> str:
         return repr(value)
@@ -51,8 +64,5 @@ class _System:
     ) -> Plan:
         return Plan((), program.command, None)
 
-    def identity(self) -> tuple[tuple[str, ...], ...]:
-        return ()
 
-
-SYSTEM_PROGRAMS = _System()
+LANGUAGE = _System()

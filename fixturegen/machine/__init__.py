@@ -6,7 +6,6 @@ Everything is read below a root that stands for `/`. Absent is `Unknown` with it
 from fixturegen.machine.choose import Choice, pick_cpus
 from fixturegen.machine.describe import describe
 from fixturegen.machine.disturb import disturbances
-from fixturegen.machine.record import to_json
 from fixturegen.machine.text import one_line, report_lines
 from fixturegen.machine.values import Machine, Unknown
 
@@ -19,5 +18,4 @@ __all__ = [
     "one_line",
     "pick_cpus",
     "report_lines",
-    "to_json",
 ]

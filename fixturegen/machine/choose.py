@@ -72,24 +72,24 @@ def _others(machine: Machine, candidates: list[Cpu], chosen: list[Cpu]) -> tuple
 def _reason(
     machine: Machine, candidates: list[Cpu], chosen: list[Cpu], others: tuple[int, ...], count: int
 ) -> str:
-    words = [f"{count} CPUs wanted, {len(chosen)} allowed"] if len(chosen) < count else []
+    reasons = [f"{count} CPUs wanted, {len(chosen)} allowed"] if len(chosen) < count else []
     if len(candidates) == 1:
-        words.append("the only CPU allowed, shared with Python")
+        reasons.append("the only CPU allowed, shared with Python")
     elif not others:
-        words.append("all CPUs allowed, shared with Python")
+        reasons.append("all CPUs allowed, shared with Python")
     if all(_isolated(machine, cpu) for cpu in chosen):
-        words.append("isolated from the scheduler")
-    words += _class_words(machine, chosen)
+        reasons.append("isolated from the scheduler")
+    reasons += _of_class(machine, chosen)
     if len(candidates) > len(chosen):
-        words.append(_zero_words(chosen))
-    words += _interrupt_words(candidates, chosen)
+        reasons.append(_of_cpu_zero(chosen))
+    reasons += _of_interrupts(candidates, chosen)
     cores = {_core(cpu) for cpu in chosen}
     if len(chosen) > 1:
-        words.append("on cores of their own" if len(cores) == len(chosen) else "on a shared core")
-    return "; ".join([*words, *_sibling_words(chosen, others)])
+        reasons.append("on cores of their own" if len(cores) == len(chosen) else "on a shared core")
+    return "; ".join([*reasons, *_of_siblings(chosen, others)])
 
 
-def _class_words(machine: Machine, chosen: list[Cpu]) -> list[str]:
+def _of_class(machine: Machine, chosen: list[Cpu]) -> list[str]:
     """Say which class of a hybrid processor was chosen."""
     indexes = {_class(machine, cpu) for cpu in chosen}
     if not machine.classes:
@@ -104,15 +104,13 @@ def _class_words(machine: Machine, chosen: list[Cpu]) -> list[str]:
     return [f"{speed} ({machine.classes[index].name}){allowed}"]
 
 
-def _zero_words(chosen: list[Cpu]) -> str:
+def _of_cpu_zero(chosen: list[Cpu]) -> str:
     if any(0 in _core(cpu) for cpu in chosen):
-        return (
-            "on CPU 0's core, where timekeeping and unmoved interrupts land, for want of a better"
-        )
+        return "on CPU 0's core, where timekeeping and unmoved interrupts land: no other is allowed"
     return "not on CPU 0's core, where timekeeping and unmoved interrupts land"
 
 
-def _interrupt_words(candidates: list[Cpu], chosen: list[Cpu]) -> list[str]:
+def _of_interrupts(candidates: list[Cpu], chosen: list[Cpu]) -> list[str]:
     """Say it if a chosen CPU takes many more device interrupts than another allowed one.
 
     Told and not obeyed: the counts change with time, and a CPU that changes from run to run
@@ -131,7 +129,7 @@ def _interrupt_words(candidates: list[Cpu], chosen: list[Cpu]) -> list[str]:
     ]
 
 
-def _sibling_words(chosen: list[Cpu], others: tuple[int, ...]) -> list[str]:
+def _of_siblings(chosen: list[Cpu], others: tuple[int, ...]) -> list[str]:
     numbers = {cpu.cpu for cpu in chosen}
     siblings = {number for cpu in chosen for number in _core(cpu)} - numbers
     if not siblings:

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 from fixturegen.machine import phrases
 from fixturegen.machine.choose import pick_cpus
 from fixturegen.machine.finding import Finding
-from fixturegen.machine.limits import limits
 from fixturegen.machine.phrases import known
 from fixturegen.machine.values import Machine, Unknown
+from fixturegen.units import format_bytes
 
 if TYPE_CHECKING:
     from fixturegen.machine.situation import Situation
 
 CPUS = "Where programs run"
 CLOCK = "Clock and frequency"
+MEMORY = "Memory and addresses"
+COUNTERS = "Counters and privileges"
+# mlockall of a program with one more thread: 8 MiB of stack are locked for it, and an 8 MiB
+# limit, systemd's default, made pthread_create fail.
+ENOUGH_LOCKED = 64 << 20
+USUAL_PAGE = 4096
 
 
 def conditions(machine: Machine, here: Situation) -> list[Finding]:
     """Return the findings in the order in which they are shown."""
-    return [*_cpus(machine, here), *_clock(machine), *limits(machine, here)]
+    return [*_cpus(machine, here), *_clock(machine), *_memory_and_counters(machine, here)]
 
 
 def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
@@ -45,7 +51,7 @@ def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
     )
     yield from _isolated(m, here)
     if m.classes:
-        yield Finding(CPUS, "core classes", "note", phrases.classes_words(m))
+        yield Finding(CPUS, "core classes", "note", phrases.classes(m))
     yield _smt(m)
     yield _guest(m)
     if m.cpu_quota == "none":
@@ -57,7 +63,7 @@ def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
             CPUS,
             "CPU quota",
             "note",
-            phrases.quota_words(m.cpu_quota),
+            phrases.quota(m.cpu_quota),
             "programs that use it up are stopped until the next period: tails show it",
             beware="a CPU quota that pauses programs",
         )
@@ -80,16 +86,16 @@ def _isolated(m: Machine, here: Situation) -> Iterator[Finding]:
 
 
 def _smt(m: Machine) -> Finding:
-    words = phrases.smt_words(m)
+    text = phrases.smt(m)
     if m.threads_per_core == 1:
-        return Finding(CPUS, "SMT", "ok", words)
+        return Finding(CPUS, "SMT", "ok", text)
     if isinstance(m.threads_per_core, Unknown):
-        return Finding(CPUS, "SMT", "absent", words)
+        return Finding(CPUS, "SMT", "absent", text)
     return Finding(
         CPUS,
         "SMT",
         "note",
-        words,
+        text,
         "what runs on the other thread of the core takes part of its speed: keep the machine idle",
     )
 
@@ -103,24 +109,24 @@ def _guest(m: Machine) -> Finding:
         CPUS,
         "virtual machine",
         "note",
-        f"{m.virtualisation}; stolen time {phrases.steal_words(m)}",
+        f"{m.virtualisation}; stolen time {phrases.stolen_time(m)}",
         "caches, clock and disk are shared with unseen neighbours: repeat runs at other times",
         beware=f"a virtual machine ({m.virtualisation})",
     )
 
 
 def _clock(m: Machine) -> Iterator[Finding]:
-    words = phrases.clock_words(m)
+    text = phrases.clock(m)
     if isinstance(m.clocksource, Unknown):
-        yield Finding(CLOCK, "clock source", "absent", words)
+        yield Finding(CLOCK, "clock source", "absent", text)
     elif phrases.direct_clock(m):
-        yield Finding(CLOCK, "clock source", "ok", words)
+        yield Finding(CLOCK, "clock source", "ok", text)
     else:
         yield Finding(
             CLOCK,
             "clock source",
             "note",
-            words,
+            text,
             "short times are coarse; see whether the kernel log says why tsc was given up",
             beware=f"a slow clock source ({m.clocksource})",
         )
@@ -141,22 +147,199 @@ def _clock(m: Machine) -> Iterator[Finding]:
 
 
 def _governor(m: Machine) -> Finding:
-    words = phrases.governor_words(m.policies)
+    text = phrases.governor(m.policies)
     if isinstance(m.policies, Unknown):
         return Finding(
             CLOCK,
             "governor",
             "absent",
-            words,
+            text,
             cannot="the clock frequency (no cpufreq)",
         )
     if all(policy.governor == "performance" for policy in m.policies):
-        return Finding(CLOCK, "governor", "ok", words)
+        return Finding(CLOCK, "governor", "ok", text)
     return Finding(
         CLOCK,
         "governor",
         "note",
-        words,
+        text,
         "the clock follows the load; for a steady one: fixturegen tune apply governor",
         beware="a clock that follows the load",
+    )
+
+
+def _memory_and_counters(machine: Machine, here: Situation) -> Iterator[Finding]:
+    yield _memory(machine)
+    yield _caches(machine)
+    yield _pages(machine)
+    yield _huge_pages(machine)
+    yield _aslr(machine)
+    yield _locking(here)
+    yield _events(machine, here)
+    yield _hardware(machine)
+    yield _watchdog(machine)
+    yield _page_cache(here)
+
+
+def _memory(m: Machine) -> Finding:
+    nodes = 1 if isinstance(m.nodes, Unknown) else len(m.nodes)
+    text = known(m.memory_bytes, format_bytes)
+    if isinstance(m.memory_bytes, Unknown):
+        return Finding(MEMORY, "memory", "absent", text)
+    if nodes < 2:
+        return Finding(MEMORY, "memory", "ok", text)
+    return Finding(
+        MEMORY,
+        "memory",
+        "note",
+        f"{text} on {nodes} NUMA nodes",
+        "memory of the other node is slower; a program's pages come from the node it starts on",
+    )
+
+
+def _caches(m: Machine) -> Finding:
+    if isinstance(m.last_level_cache_bytes, Unknown):
+        return Finding(
+            MEMORY,
+            "caches",
+            "absent",
+            known(m.last_level_cache_bytes),
+            "what empties the caches has to guess their size",
+            cannot="cache sizes",
+        )
+    return Finding(MEMORY, "caches", "ok", phrases.caches(m))
+
+
+def _pages(m: Machine) -> Finding:
+    text = known(m.page_bytes, format_bytes)
+    if isinstance(m.page_bytes, Unknown):
+        return Finding(MEMORY, "page size", "absent", text)
+    if m.page_bytes == USUAL_PAGE:
+        return Finding(MEMORY, "page size", "ok", text)
+    return Finding(
+        MEMORY,
+        "page size",
+        "note",
+        text,
+        "page-fault counts are not those of a machine with 4 KiB pages",
+        beware=f"pages of {text}",
+    )
+
+
+def _huge_pages(m: Machine) -> Finding:
+    text = phrases.huge_pages(m)
+    if isinstance(m.thp, Unknown):
+        return Finding(MEMORY, "huge pages", "absent", text)
+    forced = [size.kib for size in m.folio_sizes if size.enabled == "always"]
+    if m.thp != "always" and not forced:
+        return Finding(MEMORY, "huge pages", "ok", text)
+    return Finding(
+        MEMORY,
+        "huge pages",
+        "note",
+        text,
+        "large arrays may fault in huge pages: fewer faults than pages of the base size",
+        beware="transparent huge pages",
+    )
+
+
+def _aslr(m: Machine) -> Finding:
+    text = phrases.aslr(m)
+    if isinstance(m.aslr, Unknown):
+        return Finding(MEMORY, "ASLR", "absent", text)
+    if m.aslr == 2:
+        return Finding(MEMORY, "ASLR", "ok", f"{text}: each process samples another layout")
+    return Finding(
+        MEMORY,
+        "ASLR",
+        "note",
+        text,
+        "all processes share one layout, lucky or not: sudo sysctl kernel.randomize_va_space=2",
+        beware="one address layout for all processes",
+    )
+
+
+def _locking(here: Situation) -> Finding:
+    if isinstance(here.memlock_bytes, Unknown):
+        return Finding(MEMORY, "locked memory", "absent", known(here.memlock_bytes))
+    limit = here.memlock_bytes
+    text = "no limit" if limit is None else f"limit {format_bytes(limit)}"
+    if here.lock_any and limit is not None:
+        return Finding(MEMORY, "locked memory", "ok", f"{text}, which does not bind this user")
+    if limit is None or limit >= ENOUGH_LOCKED:
+        return Finding(MEMORY, "locked memory", "ok", text)
+    return Finding(
+        MEMORY,
+        "locked memory",
+        "note",
+        text,
+        "programs that lock their memory need more: raise memlock in /etc/security/limits.conf",
+        cannot="locked memory (mlockall)",
+    )
+
+
+def _events(m: Machine, here: Situation) -> Finding:
+    level = m.perf_event_paranoid
+    if isinstance(level, Unknown):
+        reason = "this kernel has no performance events, or hides them"
+        return Finding(
+            COUNTERS, "perf events", "absent", f"{known(level)}; {reason}", cannot="perf events"
+        )
+    text = f"perf_event_paranoid {level}"
+    if here.perfmon:
+        return Finding(COUNTERS, "perf events", "ok", f"{text}, which does not bind this user")
+    who = "this user" if here.live else "an ordinary user"
+    if level <= 1:
+        return Finding(COUNTERS, "perf events", "ok", f"{text}: {who} may count own processes")
+    if level == 2:
+        text = f"{text}: {who} may count own processes, outside the kernel only"
+        advice = "for the kernel's share: sudo sysctl kernel.perf_event_paranoid=1"
+        return Finding(COUNTERS, "perf events", "note", text, advice)
+    return Finding(
+        COUNTERS,
+        "perf events",
+        "note",
+        f"{text}: {who} is refused",
+        "sudo sysctl kernel.perf_event_paranoid=2",
+        cannot=f"perf events (refused to {who})",
+    )
+
+
+def _hardware(m: Machine) -> Finding:
+    if isinstance(m.counters, tuple) and m.counters:
+        return Finding(COUNTERS, "hardware counters", "ok", ", ".join(m.counters))
+    guest = m.virtualisation != "none" and isinstance(m.virtualisation, str)
+    why = "no PMU" + (", as usual in a virtual machine" if guest else "")
+    text = known(m.counters, lambda _: why)
+    return Finding(
+        COUNTERS,
+        "hardware counters",
+        "absent",
+        text,
+        "cycles, instructions and cache misses cannot be counted; faults and system calls can",
+        cannot="hardware counters (no PMU)"
+        if isinstance(m.counters, tuple)
+        else "hardware counters",
+    )
+
+
+def _watchdog(m: Machine) -> Finding:
+    text = known(m.nmi_watchdog, lambda value: "on" if value else "off")
+    if isinstance(m.nmi_watchdog, Unknown):
+        return Finding(COUNTERS, "NMI watchdog", "absent", text)
+    if m.nmi_watchdog == 0:
+        return Finding(COUNTERS, "NMI watchdog", "ok", text)
+    advice = "it occupies one hardware counter: sudo sysctl kernel.nmi_watchdog=0"
+    return Finding(COUNTERS, "NMI watchdog", "note", text, advice)
+
+
+def _page_cache(here: Situation) -> Finding:
+    if here.root:
+        return Finding(COUNTERS, "page cache", "ok", "this user (root) may empty it")
+    return Finding(
+        COUNTERS,
+        "page cache",
+        "note",
+        "an ordinary user may drop the pages of a single file only",
+        "a cold start of the whole system needs root",
     )

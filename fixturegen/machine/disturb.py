@@ -9,10 +9,9 @@ from pathlib import Path
 
 from fixturegen.machine import kernel, topology
 from fixturegen.machine.frequency import CPU
-from fixturegen.machine.phrases import plural
 from fixturegen.machine.tree import Tree
 from fixturegen.machine.values import Unknown
-from fixturegen.units import format_percent
+from fixturegen.units import format_percent, plural
 
 LAUNCHER = "fixturegen-lnch"  # the launcher's comm: the kernel keeps 15 characters
 STEAL_SHARE = 0.01  # of all time since boot; from here on another guest's load is in the numbers
@@ -37,16 +36,16 @@ def disturbances(root: Path = Path("/"), exclude_pid: int = 0) -> list[str]:
     ]
 
 
-def add(known: list[str], words: str) -> None:
+def add(known: list[str], sentence: str) -> None:
     """Add a disturbance to those that are `known`: other runs, one after the other, in one line."""
-    if words in known:
+    if sentence in known:
         return
     for place, line in enumerate(known):
-        if (runs := OTHERS.fullmatch(line)) and (more := OTHERS.fullmatch(words)):
+        if (runs := OTHERS.fullmatch(line)) and (more := OTHERS.fullmatch(sentence)):
             pids = ", ".join(dict.fromkeys([*runs[1].split(", "), *more[1].split(", ")]))
             known[place] = f"{OTHER} (launcher process {pids})"
             return
-    known.append(words)
+    known.append(sentence)
 
 
 def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
@@ -65,8 +64,8 @@ def _launchers(tree: Tree, exclude_pid: int) -> list[str]:
 def _parent(tree: Tree, pid: str) -> int:
     """Return the parent's pid, 0 if unknown; the name before it may hold spaces and brackets."""
     text = tree.text(f"proc/{pid}/stat")
-    words = [] if isinstance(text, Unknown) else text.rpartition(")")[2].split()
-    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else 0
+    fields = [] if isinstance(text, Unknown) else text.rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 and fields[1].isdecimal() else 0
 
 
 def _load(tree: Tree) -> list[str]:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fixturegen.machine.layout import Box, Core, Layout, all_cores
 from fixturegen.machine.pci import Device
-from fixturegen.machine.phrases import cpu_list, plural
+from fixturegen.machine.phrases import cpu_list
+from fixturegen.units import plural
 
 
 class _Branch(Struct, frozen=True):
@@ -126,10 +127,10 @@ def _legend(layout: Layout, cores: Sequence[Core], alike: bool, width: int) -> l
 
 def _listed(layout: Layout) -> list[tuple[int, ...]]:
     def runs(box: Box) -> list[tuple[int, ...]]:
-        found = [
+        repeated = [
             tuple(sorted(cpu for core in run for cpu in core.cpus)) for run in _runs(box.cores)
         ]
-        return [*found, *(each for inner in box.boxes for each in runs(inner))]
+        return [*repeated, *(each for inner in box.boxes for each in runs(inner))]
 
     return [each for box in layout.boxes for each in runs(box)]
 

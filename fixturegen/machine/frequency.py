@@ -18,8 +18,10 @@ NO_TURBO = "none of intel_pstate/no_turbo, cpufreq/boost, policyN/boost, cpuN/cp
 
 def policies(tree: Tree) -> tuple[Policy, ...] | Unknown:
     """Return one Policy for each cpufreq/policyN."""
-    found = tuple(_policy(tree, name) for name in tree.names(f"{CPU}/cpufreq", r"policy[0-9]{1,6}"))
-    return found or Unknown(NO_CPUFREQ)
+    described = tuple(
+        _policy(tree, name) for name in tree.names(f"{CPU}/cpufreq", r"policy[0-9]{1,6}")
+    )
+    return described or Unknown(NO_CPUFREQ)
 
 
 def _policy(tree: Tree, name: str) -> Policy:
@@ -75,8 +77,8 @@ def turbo(tree: Tree) -> tuple[str | Unknown, str]:
     if not rest or (first.place == first.path and not states[first.path]):
         # Alone, or the global switch off, which forces every policy off.
         return ("on" if states[first.path] else "off"), first.path
-    found = {states[each.path] for each in rest}
-    state = "mixed" if len(found) > 1 else "on" if found == {True} else "off"
+    values = {states[each.path] for each in rest}
+    state = "mixed" if len(values) > 1 else "on" if values == {True} else "off"
     return state, rest[0].place
 
 

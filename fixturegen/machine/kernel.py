@@ -47,8 +47,8 @@ def os_name(tree: Tree) -> str | Unknown:
         text = tree.text("usr/lib/os-release")
     if isinstance(text, Unknown):
         return text
-    found = re.search(r"^PRETTY_NAME=(.+)$", text, re.MULTILINE)
-    name = printable(found.group(1).strip("\"' \t")) if found else ""
+    entry = re.search(r"^PRETTY_NAME=(.+)$", text, re.MULTILINE)
+    name = printable(entry.group(1).strip("\"' \t")) if entry else ""
     return name or Unknown("/etc/os-release has no PRETTY_NAME")
 
 
@@ -74,11 +74,11 @@ def virtualisation(tree: Tree, entries: Entries | Unknown) -> str | Unknown:
 
 def _hypervisor(tree: Tree) -> str:
     read = [tree.line(f"{DMI}/{name}") for name in ("sys_vendor", "product_name", "bios_vendor")]
-    words = " ".join(text for text in read if isinstance(text, str))
-    if ".metal" in words:
+    named = " ".join(text for text in read if isinstance(text, str))
+    if ".metal" in named:
         return ""
     for word, name in _DMI_WORDS:
-        if word in words:
+        if word in named:
             return name
     clocks = tree.text(f"{CLOCK}/available_clocksource")
     for word, name in _CLOCK_WORDS:
@@ -106,17 +106,19 @@ def load_average(tree: Tree) -> tuple[str, ...] | Unknown:
     text = tree.text("proc/loadavg")
     if isinstance(text, Unknown):
         return text
-    words = text.split()[:3]
-    if len(words) < 3 or not all(re.fullmatch(r"[0-9]{1,9}\.[0-9]{2}", word) for word in words):
+    averages = text.split()[:3]
+    if len(averages) < 3 or not all(
+        re.fullmatch(r"[0-9]{1,9}\.[0-9]{2}", each) for each in averages
+    ):
         return Unknown("/proc/loadavg holds no three averages")
-    return tuple(words)
+    return tuple(averages)
 
 
 def running(tree: Tree) -> int:
     """Return how many tasks run or wait for a CPU now, this process included; 0 if unknown."""
     text = tree.text("proc/loadavg")
-    found = re.search(r" ([0-9]{1,9})/[0-9]{1,9} ", text) if isinstance(text, str) else None
-    return int(found.group(1)) if found else 0
+    counts = re.search(r" ([0-9]{1,9})/[0-9]{1,9} ", text) if isinstance(text, str) else None
+    return int(counts.group(1)) if counts else 0
 
 
 def ticks(tree: Tree) -> tuple[int | Unknown, int | Unknown]:
@@ -124,11 +126,11 @@ def ticks(tree: Tree) -> tuple[int | Unknown, int | Unknown]:
     text = tree.text("proc/stat", LARGE)
     if isinstance(text, Unknown):
         return text, text
-    found = re.match(r"cpu +((?:[0-9]{1,18} +){7}[0-9]{1,18})", text)
-    if found is None:
+    total = re.match(r"cpu +((?:[0-9]{1,18} +){7}[0-9]{1,18})", text)
+    if total is None:
         unknown = Unknown("the first line of /proc/stat counts no stolen time")
         return unknown, unknown
-    counts = [int(word) for word in found.group(1).split()]
+    counts = [int(word) for word in total.group(1).split()]
     return counts[7], sum(counts)
 
 
@@ -173,11 +175,11 @@ def _limit(tree: Tree, folder: str) -> tuple[bool, list[tuple[int, int]]]:
     """Return (whether a limit file was read, the limit if there is one)."""
     text = tree.text(f"{folder}/cpu.max")
     if isinstance(text, str):
-        found = re.fullmatch(r"([0-9]{1,18}|max) ([0-9]{1,18})", text)
-        if found is None or int(found.group(2)) == 0:
+        limit = re.fullmatch(r"([0-9]{1,18}|max) ([0-9]{1,18})", text)
+        if limit is None or int(limit.group(2)) == 0:
             return False, []
-        quota = found.group(1)
-        return True, [] if quota == "max" else [(int(quota), int(found.group(2)))]
+        quota = limit.group(1)
+        return True, [] if quota == "max" else [(int(quota), int(limit.group(2)))]
     quota_us = tree.integer(f"{folder}/cpu.cfs_quota_us")
     period_us = tree.integer(f"{folder}/cpu.cfs_period_us")
     if isinstance(quota_us, Unknown) or isinstance(period_us, Unknown) or period_us <= 0:

@@ -168,12 +168,12 @@ def _private_caches(tree: Tree, machine: Machine) -> list[tuple[str, frozenset[i
 def _shared_caches(tree: Tree, machine: Machine, cores: Iterable[frozenset[int]]) -> list[_Shared]:
     """Return the caches that more than one core has, outermost first; equal ones are one."""
     known = list(cores)
-    found: dict[frozenset[int], list[str]] = {}
+    labels_of: dict[frozenset[int], list[str]] = {}
     ordered = sorted(_caches(tree, machine), key=lambda c: (-len(c[2]), -c[0], min(c[2])))
     for _, label, cpus in ordered:
         if sum(core <= cpus for core in known) > 1:
-            found.setdefault(cpus, []).append(label)
-    return [_Shared(", ".join(labels), cpus) for cpus, labels in found.items()]
+            labels_of.setdefault(cpus, []).append(label)
+    return [_Shared(", ".join(labels), cpus) for cpus, labels in labels_of.items()]
 
 
 def _all_cores(box: Box) -> list[Core]:

@@ -22,13 +22,13 @@ def caches(tree: Tree, online: tuple[int, ...] | Unknown) -> tuple[Cache, ...] |
     shares = cache_groups(tree, online)
     if not shares:
         return Unknown("no cache folder under the CPUs (its firmware or hypervisor describes none)")
-    found = []
+    described = []
     for (level, kind, size, line), groups in sorted(shares.items()):
         for shared_by in sorted({len(group) for group in groups}):
             count = sum(len(group) == shared_by for group in groups)
             line_bytes = line or Unknown("no coherency_line_size")
-            found.append(Cache(level, kind, size, line_bytes, shared_by, count))
-    return tuple(found)
+            described.append(Cache(level, kind, size, line_bytes, shared_by, count))
+    return tuple(described)
 
 
 def cache_groups(
@@ -61,8 +61,8 @@ def _add_cache(
 
 
 def _size(text: str | Unknown) -> int:
-    found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text) if isinstance(text, str) else None
-    return int(found.group(1)) * _UNITS[found.group(2)] if found else 0
+    size = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text) if isinstance(text, str) else None
+    return int(size.group(1)) * _UNITS[size.group(2)] if size else 0
 
 
 def last_level_bytes(caches: tuple[Cache, ...] | Unknown) -> int | Unknown:
@@ -78,8 +78,8 @@ def last_level_bytes(caches: tuple[Cache, ...] | Unknown) -> int | Unknown:
 
 def nodes(tree: Tree) -> tuple[Node, ...] | Unknown:
     """Return the NUMA nodes in order of their numbers."""
-    found = tuple(_node(tree, name) for name in tree.names(NODES, r"node[0-9]{1,5}"))
-    return found or Unknown(f"no /{NODES} (a kernel without NUMA)")
+    described = tuple(_node(tree, name) for name in tree.names(NODES, r"node[0-9]{1,5}"))
+    return described or Unknown(f"no /{NODES} (a kernel without NUMA)")
 
 
 def _node(tree: Tree, name: str) -> Node:
@@ -102,8 +102,8 @@ def page_bytes(tree: Tree) -> int | Unknown:
 def _kilobytes(text: str | Unknown, key: str) -> int | Unknown:
     if isinstance(text, Unknown):
         return text
-    found = re.search(rf"\b{key}: *([0-9]{{1,15}}) kB", text)
-    return int(found.group(1)) * 1024 if found else Unknown(f"no {key} where it should be")
+    entry = re.search(rf"\b{key}: *([0-9]{{1,15}}) kB", text)
+    return int(entry.group(1)) * 1024 if entry else Unknown(f"no {key} where it should be")
 
 
 def folio_sizes(tree: Tree) -> tuple[FolioSize, ...]:

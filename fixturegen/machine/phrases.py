@@ -8,20 +8,15 @@ from fractions import Fraction
 from typing import TypeVar
 
 from fixturegen.machine.values import Machine, Policy, Unknown
-from fixturegen.units import format_bytes, format_number, format_percent
+from fixturegen.units import format_bytes, format_number, format_percent, plural
 
 _T = TypeVar("_T")
 ASLR = {0: "off", 1: "on, without the heap (1)", 2: "on (2)"}
 
 
-def known(value: _T | Unknown, words: Callable[[_T], str] = str) -> str:
+def known(value: _T | Unknown, say: Callable[[_T], str] = str) -> str:
     """Return the words for a known value, or `unknown: reason`."""
-    return f"unknown: {value.unknown}" if isinstance(value, Unknown) else words(value)
-
-
-def plural(count: int, noun: str) -> str:
-    """Return `1 CPU` or `2 CPUs`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"unknown: {value.unknown}" if isinstance(value, Unknown) else say(value)
 
 
 def cpu_list(cpus: tuple[int, ...]) -> str:
@@ -45,11 +40,11 @@ def short_model(name: str) -> str:
 
 def short_release(release: str) -> str:
     """Return the version number that a kernel release starts with."""
-    found = re.match(r"[0-9]+(?:\.[0-9]+)*", release)
-    return found.group() if found else release
+    version = re.match(r"[0-9]+(?:\.[0-9]+)*", release)
+    return version.group() if version else release
 
 
-def cpus_words(machine: Machine) -> str:
+def cpus(machine: Machine) -> str:
     """Return how many CPUs, cores and packages, and which are offline."""
     parts = [known(machine.logical_cpus, lambda count: f"{count} online")]
     if isinstance(machine.online, tuple):
@@ -61,14 +56,14 @@ def cpus_words(machine: Machine) -> str:
     return ", ".join(dict.fromkeys(parts))
 
 
-def classes_words(machine: Machine) -> str:
+def classes(machine: Machine) -> str:
     """Return the classes of cores, fastest first."""
     if not machine.classes:
         return "no difference between the cores seen"
     return "; ".join(f"{c.name}: CPUs {cpu_list(c.cpus)}" for c in machine.classes)
 
 
-def smt_words(machine: Machine) -> str:
+def smt(machine: Machine) -> str:
     """Return the state of SMT (two or more hardware threads on a core)."""
     threads = machine.threads_per_core
     if isinstance(machine.smt, Unknown):
@@ -88,7 +83,7 @@ def smt_words(machine: Machine) -> str:
     return text
 
 
-def caches_words(machine: Machine) -> str:
+def caches(machine: Machine) -> str:
     """Return each kind of cache: L1d 32 KiB x2, ..., L3 16 MiB shared by 2."""
     if isinstance(machine.caches, Unknown):
         return known(machine.caches)
@@ -101,7 +96,7 @@ def caches_words(machine: Machine) -> str:
     )
 
 
-def thp_words(machine: Machine) -> str:
+def huge_pages(machine: Machine) -> str:
     """Return the state of transparent huge pages: they change counts of page faults."""
     text = f"{known(machine.thp)}; shmem {known(machine.thp_shmem)}"
     forced = {
@@ -118,7 +113,7 @@ def thp_words(machine: Machine) -> str:
     return text
 
 
-def clock_words(machine: Machine) -> str:
+def clock(machine: Machine) -> str:
     """Return the clock source; anything but the processor's own counter is flagged."""
     if isinstance(machine.clocksource, Unknown):
         return known(machine.clocksource)
@@ -139,7 +134,7 @@ def direct_clock(machine: Machine) -> bool:
     }
 
 
-def governor_words(policies: tuple[Policy, ...] | Unknown) -> str:
+def governor(policies: tuple[Policy, ...] | Unknown) -> str:
     """Return governor, driver and limits; says it if the CPUs differ."""
     if isinstance(policies, Unknown):
         return known(policies)
@@ -152,10 +147,10 @@ def governor_words(policies: tuple[Policy, ...] | Unknown) -> str:
     return text
 
 
-def _tally(policies: tuple[Policy, ...], words: Callable[[Policy], str]) -> str:
+def _tally(policies: tuple[Policy, ...], say: Callable[[Policy], str]) -> str:
     counts: dict[str, int] = {}
     for policy in policies:
-        counts[words(policy)] = counts.get(words(policy), 0) + 1
+        counts[say(policy)] = counts.get(say(policy), 0) + 1
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{text} x{count}" for text, count in counts.items())
@@ -174,29 +169,29 @@ def mhz(khz: int) -> str:
     return f"{format_number(Fraction(khz, 1000))} MHz"
 
 
-def aslr_words(machine: Machine) -> str:
+def aslr(machine: Machine) -> str:
     """Return whether addresses are randomised."""
     return known(machine.aslr, lambda level: ASLR.get(level, str(level)))
 
 
-def counters_words(machine: Machine) -> str:
+def counters(machine: Machine) -> str:
     """Return the hardware counters and who may use them."""
     level = known(machine.perf_event_paranoid, lambda value: f"perf_event_paranoid {value}")
-    names = known(machine.counters, lambda found: ", ".join(found) or "none (no PMU)")
+    names = known(machine.counters, lambda events: ", ".join(events) or "none (no PMU)")
     return f"{names}; {level}"
 
 
-def quota_words(quota: str) -> str:
+def quota(quota: str) -> str:
     """Return the tightest quota of the cgroups in CPUs."""
-    found = re.fullmatch(r"([0-9]+) ([0-9]+)", quota)
-    if found is None or int(found.group(2)) == 0:
+    limit = re.fullmatch(r"([0-9]+) ([0-9]+)", quota)
+    if limit is None or int(limit.group(2)) == 0:
         return quota
-    used, period = int(found.group(1)), int(found.group(2))
+    used, period = int(limit.group(1)), int(limit.group(2))
     cpus = format_number(Fraction(used, period), 2)
     return f"{cpus} CPUs ({used} us in each {period} us, then paused)"
 
 
-def steal_words(machine: Machine) -> str:
+def stolen_time(machine: Machine) -> str:
     """Return the share of time that the hypervisor took since boot."""
     if isinstance(machine.steal_ticks, Unknown) or isinstance(machine.total_ticks, Unknown):
         return known(machine.steal_ticks)

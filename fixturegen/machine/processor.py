@@ -104,8 +104,8 @@ def field(entries: Entries | Unknown, key: str) -> str | Unknown:
     """Return the first block's text under `key`; several distinct ones joined by a comma."""
     if isinstance(entries, Unknown):
         return entries
-    found = dict.fromkeys(e[key] for e in entries if e.get(key))
-    return printable(", ".join(found)) or Unknown(f"/proc/cpuinfo has no {key}")
+    values = dict.fromkeys(e[key] for e in entries if e.get(key))
+    return printable(", ".join(values)) or Unknown(f"/proc/cpuinfo has no {key}")
 
 
 def _arm_name(entry: dict[str, str]) -> str:

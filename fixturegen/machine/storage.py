@@ -22,10 +22,10 @@ def of(path: Path, root: Path = Path("/")) -> dict[str, str]:
         text = (root / "proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    found = _mount(text, os.path.realpath(path))
-    if found is None:
+    mount = _mount(text, os.path.realpath(path))
+    if mount is None:
         return {}
-    number, kind, source = found
+    number, kind, source = mount
     device = source.rpartition("/")[2] if source.startswith("/dev/") else ""
     return {
         "type": printable(kind),
@@ -42,7 +42,7 @@ def _mount(text: str, path: str) -> tuple[str, str, str] | None:
         fields, rest = left.split(" "), right.split(" ")
         if len(fields) < 5 or len(rest) < 2:
             continue
-        point = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields[4])
+        point = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), fields[4])
         inside = path == point or path.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= length:  # of two on the same folder the later hides the other
             best, length = (fields[2], rest[0], rest[1]), len(point)

@@ -12,7 +12,7 @@ from fixturegen.machine import phrases
 from fixturegen.machine.phrases import known
 from fixturegen.machine.tree import escaped
 from fixturegen.machine.values import Machine, Unknown
-from fixturegen.units import format_bytes
+from fixturegen.units import format_bytes, plural
 
 _T = TypeVar("_T")
 
@@ -21,7 +21,7 @@ def one_line(m: Machine) -> str:
     """Return e.g. `AMD EPYC, 2 CPUs, 16 MiB L3, Linux 6.18.44, KVM guest, governor powersave`."""
     parts = [
         _or(m.cpu_model, "unknown processor", phrases.short_model),
-        _or(m.logical_cpus, "unknown number of CPUs", lambda count: phrases.plural(count, "CPU")),
+        _or(m.logical_cpus, "unknown number of CPUs", lambda count: plural(count, "CPU")),
         _last_level(m),
         _or(m.kernel_release, "Linux", lambda release: f"Linux {phrases.short_release(release)}"),
         _or(
@@ -38,28 +38,28 @@ def report_lines(m: Machine) -> list[tuple[str, str]]:
     lines = [
         ("processor", known(m.cpu_model)),
         ("identity", _identity(m)),
-        ("CPUs", phrases.cpus_words(m)),
-        ("core classes", phrases.classes_words(m)),
-        ("SMT", phrases.smt_words(m)),
-        ("caches", phrases.caches_words(m)),
-        ("NUMA", known(m.nodes, lambda nodes: phrases.plural(len(nodes), "node"))),
+        ("CPUs", phrases.cpus(m)),
+        ("core classes", phrases.classes(m)),
+        ("SMT", phrases.smt(m)),
+        ("caches", phrases.caches(m)),
+        ("NUMA", known(m.nodes, lambda nodes: plural(len(nodes), "node"))),
         ("memory", known(m.memory_bytes, format_bytes)),
         ("page size", known(m.page_bytes, format_bytes)),
-        ("huge pages", phrases.thp_words(m)),
+        ("huge pages", phrases.huge_pages(m)),
         ("kernel", release + known(m.kernel_version, lambda version: f", {version}")),
         ("system", known(m.os)),
         ("virtual machine", known(m.virtualisation)),
-        ("clock source", phrases.clock_words(m)),
-        ("governor", phrases.governor_words(m.policies)),
+        ("clock source", phrases.clock(m)),
+        ("governor", phrases.governor(m.policies)),
         ("turbo", known(m.turbo)),
-        ("ASLR", phrases.aslr_words(m)),
-        ("counters", phrases.counters_words(m)),
+        ("ASLR", phrases.aslr(m)),
+        ("counters", phrases.counters(m)),
         ("NMI watchdog", known(m.nmi_watchdog, lambda value: "on" if value else "off")),
         ("isolated CPUs", known(m.isolated, lambda cpus: phrases.cpu_list(cpus) or "none")),
         ("tickless CPUs", known(m.nohz_full, lambda cpus: phrases.cpu_list(cpus) or "none")),
-        ("CPU quota", known(m.cpu_quota, phrases.quota_words)),
+        ("CPU quota", known(m.cpu_quota, phrases.quota)),
         ("load average", known(m.load_average, " ".join)),
-        ("stolen time", phrases.steal_words(m)),
+        ("stolen time", phrases.stolen_time(m)),
     ]
     # Escaped when it was read, and again here: a context may come from a stranger.
     return [(label, escaped(value)) for label, value in lines]
@@ -89,5 +89,5 @@ def _governor(m: Machine) -> str:
     return f"{'governor' if len(names) == 1 else 'mixed governors'} {' and '.join(names)}"
 
 
-def _or(value: _T | Unknown, otherwise: str, words: Callable[[_T], str] = str) -> str:
-    return otherwise if isinstance(value, Unknown) else words(value)
+def _or(value: _T | Unknown, otherwise: str, say: Callable[[_T], str] = str) -> str:
+    return otherwise if isinstance(value, Unknown) else say(value)

@@ -5,30 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from fixturegen import process
 from fixturegen.machine.finding import Finding
 from fixturegen.machine.tree import printable
+from fixturegen.process import Tool
 
 TOOLS = "Tools"
 TIMEOUT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool by the names it may have on PATH, and its Debian package.
-
-    `without` is what cannot be done if it is missing; `cannot` the same in the summary's words.
-    """
-
-    name: str
-    commands: tuple[str, ...]
-    package: str
-    without: str
-    cannot: str = ""
-    option: str = "--version"
 
 
 NO_RUST = "Rust programs (no toolchain)"
@@ -45,18 +31,16 @@ KNOWN = (
     Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", NO_RUST),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
-    Tool("perf", ("perf",), "linux-perf", "no perf stat, no profiles, no flame graphs"),
-    Tool("strace", ("strace",), "strace", "no counts of system calls", option="-V"),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
     Tool("lstopo", ("lstopo-no-graphics", "lstopo"), "hwloc", "no picture of cores and caches"),
 )
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools() -> list[Finding]:
-    """Return one finding for each tool; starts each once, for its version."""
+def tools(instruments: Iterable[Tool]) -> list[Finding]:
+    """Return one finding for each tool, those of `instruments` too; starts each for its version."""
     python = Finding(TOOLS, "python", "ok", platform.python_version())
-    return [*(_finding(tool) for tool in KNOWN), python, _libc(), *_static()]
+    return [*(_finding(tool) for tool in (*KNOWN, *instruments)), python, _libc(), *_static()]
 
 
 def _finding(tool: Tool) -> Finding:
@@ -79,8 +63,8 @@ def _version(printed: str) -> str:
     """Return the first version number; gcc's line ends with it, after the distribution's own."""
     lines = printed.strip().splitlines()
     line = re.sub(r"\([^()]*\)", "", lines[0]) if lines else ""
-    found = re.search(r"[0-9]+(?:\.[0-9]+)+[A-Za-z0-9.+~-]*", line)
-    return printable(found.group() if found else line) or "a version it does not print"
+    number = re.search(r"[0-9]+(?:\.[0-9]+)+[A-Za-z0-9.+~-]*", line)
+    return printable(number.group() if number else line) or "a version it does not print"
 
 
 def _libc() -> Finding:
@@ -100,10 +84,10 @@ def _static() -> list[Finding]:
     # The name alone comes back if the compiler knows no such file.
     path = process.capture([compiler, "-print-file-name=libc.a"], TIMEOUT_S) if compiler else None
     if path and Path(path.strip()).is_absolute():
-        found = Finding(TOOLS, "static C library", "ok", "libc.a")
+        static = Finding(TOOLS, "static C library", "ok", "libc.a")
     else:
         text = "no libc.a: no static builds, and a launcher with a larger floor"
-        found = Finding(
+        static = Finding(
             TOOLS,
             "static C library",
             "absent",
@@ -112,6 +96,6 @@ def _static() -> list[Finding]:
             cannot="static programs (no libc.a)",
         )
     if process.find("musl-gcc"):
-        return [found, Finding(TOOLS, "musl", "ok", "musl-gcc")]
+        return [static, Finding(TOOLS, "musl", "ok", "musl-gcc")]
     text = "no musl-gcc: no builds against musl"
-    return [found, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]
+    return [static, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]

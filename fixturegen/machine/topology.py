@@ -23,11 +23,11 @@ _Owner = TypeVar("_Owner", Node, Policy)
 
 def online(tree: Tree) -> tuple[int, ...] | Unknown:
     """Return the online CPUs; from the cpuN folders where the kernel has no `online` file."""
-    found = tree.cpus(f"{CPU}/online")
-    if isinstance(found, Unknown):
+    listed = tree.cpus(f"{CPU}/online")
+    if isinstance(listed, Unknown):
         names = tree.names(CPU, r"cpu[0-9]{1,5}")
-        return tuple(int(name[3:]) for name in names) or found
-    return found or Unknown(f"/{CPU}/online names no CPU")
+        return tuple(int(name[3:]) for name in names) or listed
+    return listed or Unknown(f"/{CPU}/online names no CPU")
 
 
 def cpus(
@@ -90,9 +90,9 @@ def classes(tree: Tree, cpus: tuple[Cpu, ...]) -> tuple[CoreClass, ...]:
     if len(intel) > 1:
         return tuple(intel)
     capacities = {c.cpu: c.capacity for c in cpus if isinstance(c.capacity, int)}
-    found = _split(capacities, len(cpus), "capacity {}", "cpu_capacity")
-    if found:
-        return found
+    by_capacity = _split(capacities, len(cpus), "capacity {}", "cpu_capacity")
+    if by_capacity:
+        return by_capacity
     khz = {c.cpu: c.max_khz for c in cpus if isinstance(c.max_khz, int)}
     return _split(khz, len(cpus), "{} kHz", "cpuinfo_max_freq")
 
@@ -129,19 +129,19 @@ def _by_cpu(
 
 
 def _identifier(tree: Tree, cpu: int, name: str) -> int | Unknown:
-    found = tree.integer(f"{CPU}/cpu{cpu}/topology/{name}")
-    if isinstance(found, int) and found < 0:
+    identifier = tree.integer(f"{CPU}/cpu{cpu}/topology/{name}")
+    if isinstance(identifier, int) and identifier < 0:
         return Unknown(f"the firmware gives no {name}")  # -1, common on Arm
-    return found
+    return identifier
 
 
 def _siblings(tree: Tree, cpu: int, online: frozenset[int]) -> tuple[int, ...] | Unknown:
-    found: tuple[int, ...] | Unknown = ()
+    siblings: tuple[int, ...] | Unknown = ()
     for name in ("core_cpus_list", "thread_siblings_list"):  # the second before Linux 5.3
-        found = tree.cpus(f"{CPU}/cpu{cpu}/topology/{name}")
-        if isinstance(found, tuple):
-            return tuple(c for c in found if c in online) or (cpu,)
-    return found
+        siblings = tree.cpus(f"{CPU}/cpu{cpu}/topology/{name}")
+        if isinstance(siblings, tuple):
+            return tuple(c for c in siblings if c in online) or (cpu,)
+    return siblings
 
 
 def _interrupts(tree: Tree) -> dict[int, int]:
@@ -151,7 +151,7 @@ def _interrupts(tree: Tree) -> dict[int, int]:
         return {}
     lines = text.splitlines()
     header = [re.fullmatch(r"CPU([0-9]{1,5})", word) for word in lines[0].split()] if lines else []
-    columns = [int(found.group(1)) for found in header if found]
+    columns = [int(column.group(1)) for column in header if column]
     counts = dict.fromkeys(columns, 0)
     for line in lines[1:]:
         label, _, rest = line.partition(":")

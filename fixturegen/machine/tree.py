@@ -81,22 +81,22 @@ class Tree(Struct, frozen=True):
         text = self.text(path)
         if isinstance(text, Unknown):
             return text
-        found = re.search(r"\[([A-Za-z0-9_-]{1,40})\]", text)
-        return found.group(1) if found else Unknown(f"/{path} marks no choice")
+        marked = re.search(r"\[([A-Za-z0-9_-]{1,40})\]", text)
+        return marked.group(1) if marked else Unknown(f"/{path} marks no choice")
 
     def names(self, path: str, pattern: str = "") -> tuple[str, ...]:
         """Return the folder's names that match `pattern` as a whole, numbers in numeric order."""
         try:
             folder = self._open(path, os.O_RDONLY | os.O_DIRECTORY)
             try:
-                found = os.listdir(folder)  # noqa: PTH208 - of a descriptor there is no Path
+                names = os.listdir(folder)  # noqa: PTH208 - of a descriptor there is no Path
             finally:
                 os.close(folder)
         except (OSError, ValueError):
             return ()
         if pattern:
-            found = [name for name in found if re.fullmatch(pattern, name)]
-        return tuple(sorted(found, key=_natural))
+            names = [name for name in names if re.fullmatch(pattern, name)]
+        return tuple(sorted(names, key=_natural))
 
     def _open(self, path: str, flags: int) -> int:
         """Open a file; below another root than `/` no link leads out of it."""
@@ -107,14 +107,14 @@ class Tree(Struct, frozen=True):
 
 def printable(text: str) -> str:
     """Return `text` on one line, control characters escaped, cut at `SHOWN` characters."""
-    words = escaped(text)
-    return words if len(words) <= SHOWN else words[: SHOWN - 3] + "..."
+    shown = escaped(text)
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + "..."
 
 
 def escaped(text: str) -> str:
     """Return `text` on one line of plain ASCII: everything else as an escape."""
-    words = " ".join(text.split())
-    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in words)
+    line = " ".join(text.split())
+    return "".join(c if " " <= c <= "~" else c.encode("unicode_escape").decode() for c in line)
 
 
 def parse_cpus(text: str) -> tuple[int, ...] | None:
@@ -123,10 +123,10 @@ def parse_cpus(text: str) -> tuple[int, ...] | None:
         return ()
     cpus: set[int] = set()
     for part in re.split(r"[,\s]+", text):
-        found = _RANGE.fullmatch(part)
-        if found is None:
+        bounds = _RANGE.fullmatch(part)
+        if bounds is None:
             return None
-        first, last = int(found.group(1)), int(found.group(2) or found.group(1))
+        first, last = int(bounds.group(1)), int(bounds.group(2) or bounds.group(1))
         if last < first or last >= MAX_CPUS:
             return None
         cpus.update(range(first, last + 1))

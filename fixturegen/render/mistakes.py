@@ -16,7 +16,7 @@ LONGEST = 500  # characters: Python puts a whole key, however long, into a messa
 class Params(dict[str, Value]):
     """The parameters as a template sees them; a type of its own, so that messages can name it."""
 
-    shown = "'fixturegen.mistakes.Params object' has no attribute "  # Jinja's words for a wrong key
+    shown = f"'{__name__}.Params object' has no attribute "  # Jinja's words for a wrong key
 
 
 class OutsideError(errors.SpecError):

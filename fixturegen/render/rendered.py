@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from fixturegen import errors, files, render
 from fixturegen.fixture.project import Project
+from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture, Program, Value
 
 NOTE = "rendered.json"
@@ -50,14 +51,16 @@ def needed(
     """Return the sources (path to text) that can change a program's binary.
 
     Its own, the shared pieces that these name (and those that they name), and what describes the
-    whole folder to its tools. The Makefile is for readers.
+    whole folder to its tools.
     """
+    layout = LANGUAGES[language].layout(fixture)
+    for_readers = {f"{language}/{fixture.name}/{e.target}" for e in layout if e.for_readers}
     stems = {p: PurePosixPath(p).stem for p in texts if p.startswith(f"{language}/")}
     others = {other.name for other in fixture.programs} - {program.name}
     found = {
         path: texts[path]
         for path, stem in stems.items()
-        if stem not in others and stem not in fixture.shared and stem != "Makefile"
+        if stem not in others and stem not in fixture.shared and path not in for_readers
     }
     left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
     named = set(re.findall(r"\w+", "".join(found.values())))
@@ -74,8 +77,9 @@ def key(
     """Return a digest of all that decides the rendered text; empty if it cannot be told."""
     digest = hashlib.sha256()
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
+    folders += filter(None, (LANGUAGES[name].templates for name in languages))
     try:
-        asked = [sys.version, *_programs(), sorted(params.items()), list(languages)]
+        asked = [sys.version, *_programs(languages), sorted(params.items()), list(languages)]
         digest.update(json.dumps(asked).encode())
         for path in (each for folder in folders for each in _templates(folder)):
             content = files.read_bytes(path)
@@ -94,13 +98,14 @@ def _templates(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
-def _programs() -> Iterator[tuple[str, int, int]]:
-    """Yield name, size and time of the modules that render: ours, and Jinja's first one."""
+def _programs(languages: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield name, size and time of the modules that render: ours, languages', Jinja's first one."""
     jinja = importlib.util.find_spec("jinja2")
     own = Path(__file__).parents[1]
     sources = [own / "model.py", own / "errors.py"]
-    for room in ("fixture", "languages", "render"):
+    for room in ("fixture", "render"):
         sources += sorted((own / room).glob("*.py"))
+    sources += dict.fromkeys(path for name in languages for path in LANGUAGES.files(name))
     for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:
         found = path.stat()
         yield str(path), found.st_size, found.st_mtime_ns

@@ -6,7 +6,7 @@ import functools
 import math
 import re
 import reprlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,12 +228,13 @@ def fixture_files(
     keep: whether compiled templates may be written to the user's cache.
     """
     folder = project.folder(fixture.name)
-    folders = [folder, *project.shared(fixture.name)]
-    places = {name: each for each in reversed(folders) for name in files.names(each)}
-    shown = {each: project.shown(each) for each in folders}
     rendered: dict[str, str] = {}
     for name in languages:
         language = LANGUAGES[name]
+        folders = [folder, *project.shared(fixture.name)]
+        folders += [language.templates] if language.templates else []
+        places = {name: each for each in reversed(folders) for name in files.names(each)}
+        shown = {each: project.shown(each) for each in folders}
         environments: dict[str, Sandbox] = {}
         for entry in language.layout(fixture):
             if entry.dialect not in environments:
@@ -260,11 +261,22 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
     return [
         path
         for language in LANGUAGES
-        for name in files.names(project.root / language / fixture.name)
-        if (path := f"{language}/{fixture.name}/{name}") not in expected
-        and files.kind(project.root / path) == "file"
-        and _made(project.root / path)
+        for path in _below(project.root, f"{language}/{fixture.name}", expected)
+        if _made(project.root / path)
     ]
+
+
+def _below(root: Path, folder: str, known: Container[str], depth: int = 1) -> Iterator[str]:
+    """Yield the files of a source folder and its folders but `known`, as deep as layouts go."""
+    for name in files.names(root / folder):
+        path = f"{folder}/{name}"
+        if path in known:
+            continue
+        kind = files.kind(root / path)
+        if kind == "file":
+            yield path
+        elif kind == "folder" and depth > 0:
+            yield from _below(root, path, known, depth - 1)
 
 
 def _made(path: Path) -> bool:

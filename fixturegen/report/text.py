@@ -77,7 +77,8 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> dic
                 "name": p.name,
                 "builds": p.declares_builds,
                 "metrics": [
-                    {"name": m.name, "unit": m.unit, "modes": list(m.modes)} for m in p.metrics
+                    {"name": name, "unit": m.unit, "modes": list(m.modes)}
+                    for name, m in p.metrics.items()
                 ],
             }
             for p in fixture.programs

@@ -227,7 +227,6 @@ class View:
                     "n": each.count,
                     "failed": len(each.failed),
                     "rcu": each.rcu,
-                    "wall_ns": each.wall_ns,
                 }
             )
         return found
@@ -248,7 +247,7 @@ class View:
 
 def label(language: str) -> str:
     """Return a language's name as people write it."""
-    return LANGUAGES[language].label if language in LANGUAGES else language
+    return LANGUAGES.label(language)
 
 
 def plural(count: int, noun: str) -> str:

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from fixturegen import errors
 from fixturegen.build.binary import Binary
+from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
-from fixturegen.instruments.prepare import Made
 from fixturegen.launcher.hello import Hello
 from fixturegen.machine.values import Machine
 from fixturegen.model import Sha256, Text, Texts, Value, Whole

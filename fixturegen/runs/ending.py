@@ -51,7 +51,10 @@ def lacking(context: Context, summary: Summary) -> tuple[str, ...]:
     short = [name for name, n in context.declared_rounds.items() if context.rounds[name] < n]
     if short:
         reasons.append(f"fewer rounds than declared: {', '.join(short)}")
-    absent = [n for n in context.declared_languages if n not in context.languages]
+    can_do_without = {*context.missing} - {*summary.fixture.required}  # no toolchain is there
+    absent = [
+        n for n in context.declared_languages if n not in {*context.languages, *can_do_without}
+    ]
     if absent:
         reasons.append(f"languages left out: {', '.join(absent)}")
     if summary.failures:

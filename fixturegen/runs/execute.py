@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from fixturegen import errors, files, launcher, visible
 from fixturegen.fixture.printed import Reader, UnreadableError
 from fixturegen.fixture.project import Project
-from fixturegen.instruments.around import Around
-from fixturegen.instruments.prepare import RefusedError, fill
+from fixturegen.instruments.around import Around, RefusedError, fill
 from fixturegen.launcher import Outcome, Start
 from fixturegen.model import Case, Columns, Fixture, Program, Sample, Usage, path_part
 from fixturegen.runs.ending import GIVE_UP
@@ -187,7 +186,7 @@ class Execution:
                 yield step, _unstarted(str(error)), {}
                 continue
             for outcome in started.run([numbers[step.case]]):
-                yield step, outcome, {**columns, **self._around.after(step.case)}
+                yield step, outcome, self._around.after(step.case, columns)
 
     def _given_up(self, step: Step) -> bool:
         if self._failed[step.case.path] < GIVE_UP:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from fixturegen.fixture.convert import binary_names, references
 from fixturegen.model import Case, Fixture, Program
 
 
@@ -33,11 +32,11 @@ def runnable(
 
     without: paths of cases that cannot be measured here.
     """
-    binaries = binary_names(fixture)
+    binaries = fixture.binaries()
     found = []
     for case in program.cases():
         mode = program.mode(case.mode)
-        named = [binaries[r][1] for r in references((*mode.args, *mode.prepare)) if r in binaries]
+        named = [binaries[name] for name in mode.references if name in binaries]
         if case.path not in without and {case.language, *named} <= {*languages}:
             found.append(case)
     return found

@@ -16,7 +16,7 @@ from fixturegen import __version__, build, errors, files, launcher, machine
 from fixturegen.fixture.project import Project
 from fixturegen.instruments import profiling
 from fixturegen.instruments.around import Around
-from fixturegen.instruments.prepare import make_files
+from fixturegen.instruments.made import make_files
 from fixturegen.machine import disturb
 from fixturegen.model import Fixture, Sample
 from fixturegen.runs import record
@@ -78,7 +78,7 @@ class Session:
         )
         nowhere = self._places.nowhere
         place = here(options.allow, again, project.build, nowhere, guard, options.root)
-        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place)
+        self.unmeasured = unmeasured(fixture, self.languages, built.paths, place, built.absent)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = record.unfinished_folder(project, fixture.name) / name
         self.summary = Summary(fixture, self.params)
@@ -261,7 +261,7 @@ class Session:
 
     def _finish(self, writer: record.Writer, execution: Execution) -> Ended:
         self._note()
-        used, attached = profiling.finished(self.fixture, self.folder, self.project.build)
+        used, attached = profiling.finished(self.fixture, self.folder)
         told = replace(
             self.context,
             skipped=dict(sorted(execution.skipped.items())),
@@ -278,7 +278,7 @@ class Session:
 
 def _declaration(fixture: Fixture) -> str:
     """Return a digest of what is started and how it is read; metrics may change at any time."""
-    programs = [replace(program, metrics=()) for program in fixture.programs]
+    programs = [replace(program, metrics={}) for program in fixture.programs]
     return hashlib.sha256(repr(programs).encode()).hexdigest()
 
 

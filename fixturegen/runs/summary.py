@@ -28,29 +28,29 @@ class Metrics:
     def __init__(self, program: Program, params: Mapping[str, Value]) -> None:
         self._program = program
         self._params = {f"params.{key}": value for key, value in params.items()}
-        self._parsed = [(m, expression.parse(m.value)) for m in program.metrics]
-        self._by_mode: dict[str, list[tuple[Metric, expression.Expression]]] = {}
+        self._parsed = {n: expression.parse(m.value) for n, m in program.metrics.items()}
+        self._by_mode: dict[str, dict[str, Metric]] = {}
 
     def of(self, sample: Sample, mode: str) -> dict[str, Number]:
         """Return each metric of the sample; raises MetricError if its lines do not give one."""
         wanted = self._by_mode.get(mode)
         if wanted is None:
-            wanted = [(m, e) for m, e in self._parsed if not m.modes or mode in m.modes]
-            self._by_mode[mode] = wanted
+            wanted = self._by_mode[mode] = self._program.metrics_of(mode)
         values: dict[str, Any] = dict(self._params)
         for name, columns in sample.lines.items():
             for column, entries in columns.items():
                 values[f"{name}.{column}"] = entries
         result: dict[str, Number] = {}
-        for metric, parsed in wanted:
+        for name, metric in wanted.items():
+            parsed = self._parsed[name]
             for path in parsed.paths:
                 if path not in values:
                     values[path] = _usage(sample, path)
             try:
-                result[metric.name] = expression.evaluate_metric(parsed, values)
+                result[name] = expression.evaluate_metric(parsed, values)
             except expression.EvaluationError as error:
                 if not metric.optional:
-                    raise MetricError(f"metric {metric.name}: {error}") from error
+                    raise MetricError(f"metric {name}: {error}") from error
         return result
 
 
@@ -96,7 +96,9 @@ class Summary:
         self.fixture = fixture
         self.params = dict(params)
         self.cases = {
-            case.path: CaseSummary(case, values={m.name: [] for m in program.metrics_of(case.mode)})
+            case.path: CaseSummary(
+                case, values={name: [] for name in program.metrics_of(case.mode)}
+            )
             for program in fixture.programs
             for case in program.cases()
         }
@@ -210,10 +212,10 @@ def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
 def metric_kinds(fixture: Fixture) -> dict[str, tuple[Kind, str]]:
     """Return the kind and unit of every path that an expression may name."""
     return {
-        f"{case.path}.{metric.name}": (metric.kind, metric.unit)
+        f"{case.path}.{name}": (metric.kind, metric.unit)
         for program in fixture.programs
         for case in program.cases()
-        for metric in program.metrics_of(case.mode)
+        for name, metric in program.metrics_of(case.mode).items()
     }
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fixturegen.fixture.conditions import DROP, EVICT, PERFS, STRACE, TUNE, permitted_knobs, words
-from fixturegen.instruments import perf, watch
+from fixturegen.fixture.conditions import TUNE, permitted_knobs
+from fixturegen.instruments.drop_caches import DropCaches
+from fixturegen.instruments.registry import permissions, used, uses
 from fixturegen.languages import package
 from fixturegen.machine import storage
 from fixturegen.model import SYSTEM, Case, Fixture, Mode, Program, path_part
@@ -37,8 +38,6 @@ class Place(Struct, frozen=True):
     nowhere: Mapping[str, str] = {}
     held: bool = False
     caches_refusal: str = ""
-    count_refusal: Callable[[], str] = watch.refusal
-    perf_trial: Callable[[Path], perf.Trial] = perf.trial
     refused: Callable[[], Mapping[str, str]] = dict
 
 
@@ -66,23 +65,30 @@ def here(
         nowhere,
         guard is not None,
         guard.caches_refusal if guard else "",
-        cache(watch.refusal),
         refused=cache(refused),
     )
 
 
 def unmeasured(
-    fixture: Fixture, languages: Collection[str], found: Mapping[str, Path], place: Place
+    fixture: Fixture,
+    languages: Collection[str],
+    found: Mapping[str, Path],
+    place: Place,
+    absent: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """Return the path of each case of `languages` that cannot be measured, with the reason.
 
-    found: the binaries by their names in arguments. Languages that are not there are no matter
-    of this: a run without them is not complete, while one without these cases is.
+    found: the binaries by their names in arguments; absent: those that cannot be made, each with
+    the reason. Languages that are not there are no matter of this: a run without one of them may
+    not be complete, while one without these cases is.
     """
     reasons = {}
     for program in fixture.programs:
         for case in (c for c in program.cases() if c.language in languages):
-            reason = _reason(program, program.mode(case.mode), case, found, place)
+            mode = program.mode(case.mode)
+            own = program.binary(case.language, program.build(case.build))
+            reason = next((absent[name] for name in (own, *mode.references) if name in absent), "")
+            reason = reason or _reason(program, mode, case, found, place)
             if reason:
                 reasons[case.path] = reason
     return reasons
@@ -96,15 +102,10 @@ def _reason(
     for arg in mode.args:
         if arg.startswith("/") and not Path(arg).exists():
             return f"there is no {arg} on this machine"
-    if mode.wrapper == STRACE and place.count_refusal():
-        return place.count_refusal()
-    if mode.wrapper in PERFS and (refusal := place.perf_trial(place.build).refusals[mode.wrapper]):
-        root = "" if place.root or perf.ABSENT in refusal else f": {SUDO}{place.again} --as-root"
-        return f"{refusal}{root}"
-    if any(words(step)[0] == EVICT for step in mode.prepare):
-        kind = storage.of(place.build).get("type", "")
-        if kind in storage.IN_MEMORY:
-            return f"the build folder is on {kind}: its files are in memory and nowhere else"
+    for use in uses(mode):
+        if refusal := use.instrument.refusal(place.build):
+            as_root = refusal.root_helps and not place.root
+            return refusal.reason + f": {SUDO}{place.again} --as-root" * as_root
     if nowhere := place.nowhere.get(f"{program.name}.{path_part(mode.name)}", ""):
         return nowhere
     return _permission(mode, place) if mode.allow or mode.tune else ""
@@ -119,7 +120,7 @@ def _permission(mode: Mode, place: Place) -> str:
     sudo = "" if place.root else SUDO
     command = " ".join([f"{sudo}{place.again}", *(f"--allow {what}" for what in asked)])
     if mode.allow and mode.allow not in place.allowed:
-        return f"the caches of the machine are emptied only when asked, by root: {command}"
+        return f"{permissions()[mode.allow]}: {command}"
     known = place.refused() if mode.tune else {}
     reasons = dict.fromkeys(known[knob] for knob in mode.tune if knob in known)
     refused = [
@@ -133,7 +134,7 @@ def _permission(mode: Mode, place: Place) -> str:
         )
     if not place.held:
         return f"needs root: {command}"
-    if mode.allow == DROP and place.caches_refusal:
+    if mode.allow == DropCaches.name and place.caches_refusal:
         return f"the caches cannot be emptied here, not even by root: {place.caches_refusal}"
     return f"cannot be turned here: {'; '.join(refused)}" if refused else ""
 
@@ -146,5 +147,6 @@ def storages(fixture: Fixture, build: Path) -> dict[str, str]:
     modes = [mode for program in fixture.programs for mode in program.modes]
     named = [arg for mode in modes for arg in mode.args if arg.startswith("/")]
     found = {arg: storage.line(storage.of(Path(arg))) for arg in named if Path(arg).exists()}
-    evicts = any(words(step)[0] == EVICT for mode in modes for step in mode.prepare)
-    return {**found, **({"build": storage.line(storage.of(build))} if evicts else {})}
+    if any(instrument.on_disk for instrument in used(fixture)):
+        found["build"] = storage.line(storage.of(build))
+    return found

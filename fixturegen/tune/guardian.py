@@ -174,7 +174,7 @@ class Guardian:
     def _state(self, knob: str, reason: str) -> Answer:
         from fixturegen.machine.tree import Tree
 
-        turned = Turned(knob, table.words(Tree(self._root), knob), reason)
+        turned = Turned(knob, table.state(Tree(self._root), knob), reason)
         return Answer(knob=turned.knob, value=turned.value, reason=turned.reason)
 
     def _next(self) -> Request | None:

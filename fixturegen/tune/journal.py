@@ -60,8 +60,8 @@ def where(root: Path) -> Path:
 
 def boot_of(root: Path) -> str:
     """Return the id of the running boot, "" where the kernel has none."""
-    found = Tree(root).line("proc/sys/kernel/random/boot_id")
-    return found if isinstance(found, str) else ""
+    boot = Tree(root).line("proc/sys/kernel/random/boot_id")
+    return boot if isinstance(boot, str) else ""
 
 
 def peek(root: Path) -> Journal | None:

@@ -25,11 +25,11 @@ class Applied(Struct, frozen=True):
 
 
 class Restored(Struct, frozen=True):
-    """What `restore` did, file by file, and notes. Without a journal `found` is false."""
+    """What `restore` did, file by file, and notes. Without a journal `turned` is false."""
 
     backs: tuple[Back, ...]
     notes: tuple[str, ...]
-    found: bool
+    turned: bool
 
     @property
     def failed(self) -> bool:
@@ -107,9 +107,9 @@ def _cannot(name: str, reason: str) -> errors.FileError:
 
 def refuse_if_turned(store: journal.Store) -> list[str]:
     """Raise errors.LockedError if knobs are turned; return what to note about an old journal."""
-    found, note = store.load()
-    if found is not None:
-        what = "fixturegen tune apply" if found.by == "apply" else f"a run (process {found.pid})"
+    turned, note = store.load()
+    if turned is not None:
+        what = "fixturegen tune apply" if turned.by == "apply" else f"a run (process {turned.pid})"
         raise errors.LockedError(
             f"knobs are turned already, by {what}: {journal.where(store.root)}", RESTORE
         )
@@ -127,11 +127,11 @@ def put_back(root: Path, store: journal.Store, plan: Plan) -> list[Back]:
 def restore(root: Path) -> Restored:
     """Put back what the journal holds; without one nothing is to do. Raises as `apply`."""
     with journal.held(root) as store:
-        found, note = store.load()
+        known, note = store.load()
         notes = (note,) if note else ()
-        if found is None:
-            return Restored((), notes, found=False)
-        return Restored(tuple(put_back(root, store, found.plan)), notes, found=True)
+        if known is None:
+            return Restored((), notes, turned=False)
+        return Restored(tuple(put_back(root, store, known.plan)), notes, turned=True)
 
 
 def notes_of(backs: Sequence[Back]) -> list[str]:

@@ -6,15 +6,16 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from fixturegen.machine.phrases import cpu_list, plural
+from fixturegen.machine.phrases import cpu_list
 from fixturegen.tune.lasting import Applied, Restored, notes_of
 from fixturegen.tune.values import KnobState, Turned
+from fixturegen.units import plural
 
 WIDTH = 80
 LEFT = 52  # columns of a table before the verdict and the gaps: `yes, by root, if named`
 INDENT = "  "
 NOT_IMPLIED = "is turned only if it is named"
-_VERDICTS = {"set": "is so already", "yes": "yes", "root": "yes, by root", "no": "no"}
+_VERDICTS = {"set": "already set", "yes": "yes", "root": "yes, by root", "no": "no"}
 
 
 def show_lines(knobs: Sequence[KnobState], journal: str, hints: Sequence[str]) -> list[str]:
@@ -38,12 +39,12 @@ def fold(knob: KnobState) -> list[str]:
     """Return the knob's files; those that differ in one number only are one line."""
     groups: dict[tuple[str, str], list[int]] = {}
     for place in knob.places:
-        found = re.search(r"(?<=policy)[0-9]+|(?<=/cpu)[0-9]+(?=/)", place.path)
-        if found is None:
+        number = re.search(r"(?<=policy)[0-9]+|(?<=/cpu)[0-9]+(?=/)", place.path)
+        if number is None:
             groups[place.path, ""] = []
         else:
-            key = place.path[: found.start()], place.path[found.end() :]
-            groups.setdefault(key, []).append(int(found.group()))
+            key = place.path[: number.start()], place.path[number.end() :]
+            groups.setdefault(key, []).append(int(number.group()))
     lines = []
     for (before, after), numbers in groups.items():
         listed = cpu_list(tuple(sorted(numbers)))
@@ -71,22 +72,22 @@ def applied_lines(
 
 def _applied_row(before: str, turned: Turned) -> tuple[str, str, str, str]:
     if turned.took and before == turned.value:
-        return turned.knob, before, "", "is so already"
+        return turned.knob, before, "", "already set"
     if turned.took:
         return turned.knob, before, turned.value, ""
     return turned.knob, before, "", f"not turned: {turned.reason}"
 
 
-def _outcome(knob: str, before: str, after: str, words: str) -> list[str]:
+def _outcome(knob: str, before: str, after: str, remark: str) -> list[str]:
     known = "" if before.startswith("unknown: ") else before
     change = f"{known} -> {after}" if after else known
-    return _wrapped(", ".join(part for part in (change, words) if part), f"{knob:<14}")
+    return _wrapped(", ".join(part for part in (change, remark) if part), f"{knob:<14}")
 
 
 def restored_lines(done: Restored, now: dict[str, str]) -> list[str]:
     """Return what `tune restore` prints: each knob as it is now, and what was left."""
     lines = [line for note in done.notes for line in _wrapped(f"note: {note}", "")]
-    if not done.found:
+    if not done.turned:
         return [*lines, "Nothing to restore: no knob is turned."]
     for knob in dict.fromkeys(back.knob for back in done.backs):
         backs = [back for back in done.backs if back.knob == knob]

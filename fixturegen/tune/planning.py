@@ -39,8 +39,8 @@ def plan(root: Path, knobs: Iterable[str]) -> Plan:
         entries += _kept(tree, "turbo")
     online: tuple[int, ...] = ()
     if "smt" in turned:
-        found = topology.online(tree)
-        online = found if isinstance(found, tuple) else ()
+        listed = topology.online(tree)
+        online = listed if isinstance(listed, tuple) else ()
         entries += _beside_smt(tree)
     return Plan(tuple(entries), refused, online)
 
@@ -138,14 +138,14 @@ def smt_reason(tree: Tree) -> str:
 
 def _cpuset_mounts(tree: Tree) -> list[str]:
     text = tree.text("proc/self/mounts")
-    found = ["sys/fs/cgroup/cpuset"]
+    folders = ["sys/fs/cgroup/cpuset"]
     for line in text.splitlines() if isinstance(text, str) else ():
         fields = line.split()
         if len(fields) > 3 and (
             fields[2] == "cpuset" or (fields[2] == "cgroup" and "cpuset" in fields[3].split(","))
         ):
-            found.append(fields[1].lstrip("/"))
-    return [path for path in dict.fromkeys(found) if ".." not in path and re.search(r"\w", path)]
+            folders.append(fields[1].lstrip("/"))
+    return [path for path in dict.fromkeys(folders) if ".." not in path and re.search(r"\w", path)]
 
 
 def _groups(tree: Tree, mount: str, limit: int = 2000) -> Iterator[str]:

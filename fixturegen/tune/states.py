@@ -19,7 +19,7 @@ def states(root: Path) -> list[KnobState]:
 def read_back(root: Path) -> dict[str, str]:
     """Return the state of every knob in words, read now; an unknown one says why."""
     tree = Tree(root)
-    return {name: table.words(tree, name) for name in table.KNOBS}
+    return {name: table.state(tree, name) for name in table.KNOBS}
 
 
 def _state(root: Path, name: str) -> KnobState:
@@ -35,7 +35,7 @@ def _state(root: Path, name: str) -> KnobState:
         knob=name,
         title=knob.title,
         why=knob.why,
-        value=table.words(tree, name),
+        value=table.state(tree, name),
         aim=knob.aim,
         verdict=verdict,
         reason=reason,

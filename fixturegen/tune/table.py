@@ -176,7 +176,7 @@ def unable(tree: Tree, knob: str) -> str:
     return ""
 
 
-def words(tree: Tree, knob: str) -> str:
+def state(tree: Tree, knob: str) -> str:
     """Return the state of a knob, read now; an unknown one says why."""
     if knob == "turbo":
         state, _ = frequency.turbo(tree)
@@ -185,10 +185,10 @@ def words(tree: Tree, knob: str) -> str:
     if isinstance(files, Unknown):
         return f"unknown: {files.unknown}"
     read = (current(tree, path) for path, _ in files)
-    found = Counter("unknown" if isinstance(value, Unknown) else value for value in read)
-    if len(found) > 1:
-        return ", ".join(f"{value} x{count}" for value, count in found.items())
-    (value,) = found
+    counts = Counter("unknown" if isinstance(value, Unknown) else value for value in read)
+    if len(counts) > 1:
+        return ", ".join(f"{value} x{count}" for value, count in counts.items())
+    (value,) = counts
     if knob == "smt" and value == "off" and tree.line(SMT_ACTIVE) == "1":
         return "off, but smt/active says that threads still share cores"
     names = {

@@ -26,14 +26,14 @@ def turn(root: Path, plan: Plan, knob: str) -> Turned:
     """
     tree = Tree(root)
     if knob in plan.refused:
-        return Turned(knob, table.words(tree, knob), plan.refused[knob])
+        return Turned(knob, table.state(tree, knob), plan.refused[knob])
     entries = [entry for entry in plan.of(knob) if entry.new is not None]
     for entry in entries:
         now = table.current(tree, entry.path)
         if now not in (entry.old, entry.new):
             held = f"unreadable, {now.unknown}" if isinstance(now, Unknown) else now
             reason = f"/{entry.path} was changed by someone else: {entry.old} before, now {held}"
-            return Turned(knob, table.words(tree, knob), reason)
+            return Turned(knob, table.state(tree, knob), reason)
     reason = ""
     with _turbo_kept(root, plan, knob):
         for entry in entries:
@@ -43,7 +43,7 @@ def turn(root: Path, plan: Plan, knob: str) -> Turned:
     reason = reason or _not_taken(tree, entries, knob)
     if reason:
         restore(root, plan, knob)
-    return Turned(knob, table.words(tree, knob), reason)
+    return Turned(knob, table.state(tree, knob), reason)
 
 
 def _not_taken(tree: Tree, entries: Sequence[Entry], knob: str) -> str:

@@ -10,7 +10,7 @@ use crate::memory::sum;
 use crate::pause::count_interrupts;
 use crate::plan::{Plan, WARMUP};
 
-// What the kernel did to the strategy meanwhile.
+/// What the kernel did to the strategy meanwhile.
 pub fn print_counts(plan: &Plan, own: &Strategy, output: &mut Output) {
     writeln!(
         output,
@@ -26,7 +26,7 @@ pub fn print_counts(plan: &Plan, own: &Strategy, output: &mut Output) {
     );
 }
 
-// The interrupts on the strategy's core, of a time that is a little longer than the plan.
+/// The interrupts on the strategy's core, of a time that is a little longer than the plan.
 pub fn print_interrupts(cpu: usize, before: Option<u64>, begin_ns: u64, output: &mut Output) {
     let now = count_interrupts(cpu as i32);
     let ms = (now_ns() - begin_ns) / 1_000_000;
@@ -38,13 +38,13 @@ pub fn print_interrupts(cpu: usize, before: Option<u64>, begin_ns: u64, output: 
     }
 }
 
-// The page that a message is the first to write; None if it is not the first.
+/// The page that a message is the first to write; None if it is not the first.
 pub fn first_written(plan: &Plan, message: usize) -> Option<usize> {
     let write = plan.write.iter().find(|write| write.message == message)?;
     Some(write.page)
 }
 
-// Each first write with its service time, that of the next message, and those behind it.
+/// Each first write with its service time, that of the next message, and those behind it.
 pub fn print_first_writes(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     for (i, write) in (1..).zip(&plan.write) {
         let (message, mut last) = (write.message, write.message);
@@ -66,7 +66,7 @@ pub fn print_first_writes(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     }
 }
 
-// Which messages took a fault, in the mode where.
+/// Which messages took a fault, in the mode where.
 pub fn print_where(plan: &Plan, own: &Strategy, output: &mut Output) {
     let counting = (WARMUP..plan.messages).filter(|i| own.faults_of[*i] != 0);
     for (found, i) in (1..).zip(counting) {
@@ -81,7 +81,7 @@ pub fn print_where(plan: &Plan, own: &Strategy, output: &mut Output) {
     }
 }
 
-// A row counts as fixed only if it was: a lock that was refused leaves the faults as predicted.
+/// A row counts as fixed only if it was: a lock that was refused leaves the faults as predicted.
 pub fn print_faults(job: &Job, own: &Strategy, output: &mut Output) {
     let (plan, writes, faults) = (&job.plan, job.plan.write.len(), own.faults);
     let fixed = job.locked == Some(true) || job.prefaulted;

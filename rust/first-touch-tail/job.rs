@@ -49,7 +49,7 @@ pub struct Job {
     pub strategy: Mutex<Strategy>,
 }
 
-// Each thread takes its own part before the first message.
+/// Each thread takes its own part before the first message.
 pub fn own<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
     match part.lock() {
         Ok(own) => own,
@@ -57,7 +57,7 @@ pub fn own<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
     }
 }
 
-// One CPU for each thread, or a plain word that there is only one.
+/// One CPU for each thread, or a plain word that there is only one.
 fn choose_cpus(job: &mut Job, output: &mut Output) {
     let cpus = allowed_cpus();
     job.shared = cpus.count < 2;
@@ -74,7 +74,7 @@ fn choose_cpus(job: &mut Job, output: &mut Output) {
     }
 }
 
-// Everything that the threads need, written already; the book, which nobody has written.
+/// Everything that the threads need, written already; the book, which nobody has written.
 pub fn prepare(messages: usize, seed: u64, output: &mut Output) -> Job {
     let quantities = allocate_pages(LEVELS);
     let mut job = Job {
@@ -108,8 +108,8 @@ pub fn prepare(messages: usize, seed: u64, output: &mut Output) -> Job {
     job
 }
 
-// Starts a thread; if locked memory is in its way, without locked memory. (The strategy comes
-// last: until it runs, nobody else has its part.)
+/// Starts a thread; if locked memory is in its way, without locked memory. (The strategy comes
+/// last: until it runs, nobody else has its part.)
 fn start_thread<'scope, 'job>(
     scope: &'scope Scope<'scope, 'job>,
     job: &'job Job,
@@ -133,7 +133,7 @@ fn start_thread<'scope, 'job>(
     }
 }
 
-// Runs both to their end; returns whether the memory was locked all the time.
+/// Runs both to their end; returns whether the memory was locked all the time.
 pub fn run_threads(job: &Job, bodies: [fn(&Job); 2], output: &mut Output) -> Option<bool> {
     let mut locked = job.locked;
     scope(|scope| {

@@ -24,10 +24,11 @@ const RLIMIT_MEMLOCK: c_int = 8;
 const RLIM_INFINITY: u64 = u64::MAX;
 const SC_PAGESIZE: c_int = 30;
 
-// KiB that the process has mapped: what mlockall locks.
+/// KiB that the process has mapped: what mlockall locks.
 fn mapped_kib() -> u64 {
     let text = read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').next().unwrap_or_default();
+    // SAFETY: takes a number and touches no memory of ours.
     pages.parse::<u64>().unwrap_or(0) * unsafe { sysconf(SC_PAGESIZE) } as u64 / 1024
 }
 
@@ -35,6 +36,7 @@ fn print_refused(what: &str, error: &Error, output: &mut Output) {
     let why = error.to_string();
     let why = why.split(" (os error").next().unwrap_or_default();
     let mut limit = [0; 2];
+    // SAFETY: writes the soft limit and the hard one, a word each, and `limit` has two.
     let known = unsafe { getrlimit(RLIMIT_MEMLOCK, &mut limit) } == 0;
     let limit = match limit[0] {
         soft if known && soft != RLIM_INFINITY => format!("{} KiB", soft / 1024),
@@ -47,9 +49,10 @@ fn print_refused(what: &str, error: &Error, output: &mut Output) {
     );
 }
 
-// Locks what is mapped and what will be: both, because the threads' stacks are still to come.
-// (MCL_ONFAULT would lock pages only after their first fault, and so would save none.)
+/// Locks what is mapped and what will be: both, because the threads' stacks are still to come.
+/// (MCL_ONFAULT would lock pages only after their first fault, and so would save none.)
 pub fn lock_memory(output: &mut Output) -> bool {
+    // SAFETY: keeps pages in memory, and changes nothing in them.
     if unsafe { mlockall(MCL_CURRENT | MCL_FUTURE) } != 0 {
         print_refused("mlockall", &Error::last_os_error(), output);
         return false;
@@ -57,26 +60,29 @@ pub fn lock_memory(output: &mut Output) -> bool {
     true
 }
 
-// For a thread that could not be started because its stack would have been too much: back to
-// memory that is not locked, and to a block that nobody has written.
+/// For a thread that could not be started because its stack would have been too much: back to
+/// memory that is not locked, and to a block that nobody has written.
 pub fn unlock_memory(block: &mut [u64], error: &Error, output: &mut Output) {
     print_refused("thread", error, output);
     let size = size_of_val(block);
     let start: *mut c_void = block.as_mut_ptr().cast();
+    // SAFETY: the block is ours to write and has its last page for itself; zeros are valid numbers.
     if unsafe { munlockall() } != 0 || unsafe { madvise(start, size, MADV_DONTNEED) } != 0 {
         fatal(REFUSED, "munlockall", Error::last_os_error());
     }
 }
 
-// Zeroed memory of whole pages that nobody has touched: from calloc, which writes in front of what
-// it gives, so it begins at the second page. Where the kernel would map several pages at the first
-// write it is asked not to.
+/// Zeroed memory of whole pages that nobody has touched: from calloc, which writes in front of what
+/// it gives, so it begins at the second page. Where the kernel would map several pages at the first
+/// write it is asked not to.
 pub fn allocate_pages(length: usize) -> &'static mut [u64] {
+    // SAFETY: takes a number and touches no memory of ours.
     let page = unsafe { sysconf(SC_PAGESIZE) } as usize;
     let block = vec![0u64; length + 2 * page / size_of::<u64>()].leak();
     let offset = block[1..].as_ptr().align_offset(page) + 1;
     let block = &mut block[offset..offset + length];
     let size = size_of_val(block);
+    // SAFETY: advice about memory that nobody else has; no byte of it changes.
     unsafe { madvise(block.as_mut_ptr().cast(), size, MADV_NOHUGEPAGE) }; // EINVAL: has none
     block
 }

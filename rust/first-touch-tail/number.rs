@@ -4,8 +4,8 @@
 
 use crate::words::used_wrongly;
 
-// Takes the first word that begins with `key` (`seed=`) out of the text, and returns its number;
-// `otherwise` if there is none.
+/// Takes the first word that begins with `key` (`seed=`) out of the text, and returns its number;
+/// `otherwise` if there is none.
 pub fn take_number(text: &mut String, key: &str, otherwise: u64, usage: &str) -> u64 {
     if text.is_empty() {
         used_wrongly(usage, text, "unknown word"); // what is left may be empty, what came may not

@@ -39,7 +39,7 @@ pub struct Plan {
     pub write: Vec<Write>,      // the pages that are first written after the warm-up
 }
 
-// SplitMix64 (Steele, Lea, Flood 2014): the same numbers in every language.
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers in every language.
 fn next_random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -48,12 +48,13 @@ fn next_random(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-// Memory that has been written: no page fault is left in it.
+/// Memory that has been written: no page fault is left in it.
 pub fn allocate_written<T: Clone>(count: usize, value: T) -> Vec<T> {
     vec![value; count] // not a zero, which the kernel would give without writing it
 }
 
 pub fn make_plan(messages: usize, seed: u64) -> Plan {
+    // SAFETY: takes a number and touches no memory of ours.
     let page = unsafe { sysconf(SC_PAGESIZE) } as usize;
     let page_levels = page / size_of::<u64>();
     let pages = LEVELS.div_ceil(page_levels);

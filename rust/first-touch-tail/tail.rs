@@ -14,7 +14,7 @@ const WORST: usize = 100;
 const SHOWN_RUNS: usize = 100;
 const NUMBER_BITS: u32 = 24; // of a message's number behind its latency in one word
 
-// The messages with the greatest latency, and where their time went.
+/// The messages with the greatest latency, and where their time went.
 fn print_worst(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     let counting = WARMUP..plan.messages;
     let ranked = counting.map(|i| latency(plan, stamps, i) << NUMBER_BITS | i as u64);
@@ -34,8 +34,8 @@ fn print_worst(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     }
 }
 
-// Runs of consecutive late messages. A run's leader is the message that it began with or waited
-// for: its first one or the one before, whichever took longer by itself.
+/// Runs of consecutive late messages. A run's leader is the message that it began with or waited
+/// for: its first one or the one before, whichever took longer by itself.
 fn print_late_runs(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     let (mut late, mut runs, mut led) = (0, 0, 0);
     let mut i = WARMUP;
@@ -76,7 +76,7 @@ fn print_late_runs(plan: &Plan, stamps: &Stamps, output: &mut Output) {
     );
 }
 
-// All that the times say.
+/// All that the times say.
 pub fn print_times(job: &Job, sent: &Feed, received: &Strategy, output: &mut Output) {
     let stamps = Stamps {
         start: sent.start,

@@ -33,7 +33,7 @@ struct Sample {
     cpu: i32,
 }
 
-// What is measured. Named and not inlined, so that its machine code can be looked at.
+/// What is measured. Named and not inlined, so that its machine code can be looked at.
 #[no_mangle]
 #[inline(never)]
 fn sum_doubles(doubles: &[f64]) -> f64 {
@@ -48,7 +48,7 @@ fn sleep_gap() {
     sleep(Duration::from_nanos(GAP_NS));
 }
 
-// Every sum reads the array anew: what it is and how long it is, the compiler must not know.
+/// Every sum reads the array anew: what it is and how long it is, the compiler must not know.
 fn run_burst(data: &Data) -> f64 {
     let mut total = 0.0;
     for _ in 0..SUMS {
@@ -70,7 +70,7 @@ fn print_samples(samples: &[[Sample; BURSTS]], output: &mut Output) {
     }
 }
 
-// How often a burst ran on another CPU than the one before it.
+/// How often a burst ran on another CPU than the one before it.
 fn count_moves(samples: &[[Sample; BURSTS]]) -> usize {
     let cpus: Vec<i32> = samples.iter().flatten().map(|sample| sample.cpu).collect();
     cpus.windows(2).filter(|pair| pair[0] != pair[1]).count()

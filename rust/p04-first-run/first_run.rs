@@ -51,7 +51,7 @@ fn check_mode(mode: &str) {
     }
 }
 
-// What is measured. Named and not inlined, so that its machine code can be looked at.
+/// What is measured. Named and not inlined, so that its machine code can be looked at.
 #[no_mangle]
 #[inline(never)]
 fn kernel(out: &mut [u64], input: &[u64]) {
@@ -65,7 +65,7 @@ fn run_kernel(out: &mut [u64], input: &[u64]) {
     black_box(out);
 }
 
-// Measures with the buffers that main made, and prints.
+/// Measures with the buffers that main made, and prints.
 fn measure(mode: &str, out: &mut [u64], input: &[u64], output: &mut Output) {
     // Registers only, and before any preparation, so that it changes nothing of iteration 1.
     let mhz_before = core_clock_mhz();
@@ -87,7 +87,8 @@ fn measure(mode: &str, out: &mut [u64], input: &[u64], output: &mut Output) {
     let waits = has(mode, "sleep") || has(mode, "spin");
     let pause = waits.then(|| wait_ms(PAUSE_MS, has(mode, "spin")));
     if has(mode, "touch") {
-        black_box(sum(black_box(input)) + sum(black_box(out)));
+        black_box(sum(black_box(input)));
+        black_box(sum(black_box(out)));
     }
     let mut map = has(mode, "where").then(open_pagemap);
 

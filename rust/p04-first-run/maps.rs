@@ -20,7 +20,7 @@ pub struct Area {
     pub owner: &'static str, // "stack", "libc" or "other"
 }
 
-// Everything that reading needs lies here, so that reading allocates nothing.
+/// Everything that reading needs lies here, so that reading allocates nothing.
 pub struct Maps {
     pub problem: Option<&'static str>, // None, or why nothing is known
     pub page: usize,
@@ -32,6 +32,7 @@ pub struct Maps {
 pub fn new_maps() -> Maps {
     Maps {
         problem: None,
+        // SAFETY: takes a number and touches no memory of ours.
         page: unsafe { sysconf(SC_PAGESIZE) } as usize,
         pages: 0,
         areas: Vec::with_capacity(AREAS),
@@ -51,7 +52,7 @@ fn owner_of(line: &str) -> &'static str {
     }
 }
 
-// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
+/// Leaves out the kernel's own areas, [vvar] and [vdso]: /proc/self/pagemap does not show them.
 pub fn read_maps(maps: &mut Maps) {
     let mut size = 0;
     if let Ok(mut file) = File::open("/proc/self/maps") {

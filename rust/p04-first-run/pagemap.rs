@@ -49,7 +49,7 @@ pub fn read_pagemap(map: &mut Pagemap, when: usize) {
     }
 }
 
-// Everything that reading needs is allocated, touched and called once before it counts.
+/// Everything that reading needs is allocated, touched and called once before it counts.
 pub fn open_pagemap() -> Pagemap {
     let mut map = Pagemap {
         file: File::open("/proc/self/pagemap").ok(),
@@ -66,8 +66,8 @@ pub fn open_pagemap() -> Pagemap {
     map
 }
 
-// A page is new if it became present, or if its shared page (of a file, or of zeros) was
-// replaced by one of this process.
+/// A page is new if it became present, or if its shared page (of a file, or of zeros) was
+/// replaced by one of this process.
 fn is_new(before: u64, after: u64) -> bool {
     let [present, file, exclusive] = [63, 61, 56].map(|bit| 1_u64 << bit);
     let shared = (before & file) | (!before & exclusive);
@@ -75,7 +75,7 @@ fn is_new(before: u64, after: u64) -> bool {
     after & present != 0 && (before & present == 0 || (own && shared != 0))
 }
 
-// Prints a line per object, zeros too, then the sum beside the faults that getrusage counted.
+/// Prints a line per object, zeros too, then the sum beside the faults that getrusage counted.
 pub fn print_where(map: &Pagemap, objects: &[Object], faults: u64, output: &mut Output) {
     if let Some(problem) = map.maps.problem {
         writeln!(output, "where: unknown: {problem}");

@@ -12,7 +12,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::ptr::null;
 
-// posix_spawn_file_actions_t of glibc and musl on 64 bits.
+/// posix_spawn_file_actions_t of glibc and musl on 64 bits.
 #[repr(C)]
 #[derive(Default)]
 struct Actions([u64; 10]);
@@ -39,7 +39,7 @@ extern "C" {
 
 const O_WRONLY: c_int = 1;
 
-// Strings as C takes them: pointers, and a null behind the last.
+/// Strings as C takes them: pointers, and a null behind the last.
 struct Strings {
     pointers: Vec<*const c_char>,
     _owned: Vec<CString>,
@@ -71,8 +71,10 @@ pub fn prepare_command(words: &[OsString]) -> Command {
     });
     let mut actions = Actions::default();
     let null = c"/dev/null".as_ptr();
+    // SAFETY: `actions` has the size and the alignment of C's type, which is written here.
     let mut error = unsafe { posix_spawn_file_actions_init(&mut actions) };
     if error == 0 {
+        // SAFETY: `actions` has been initialised, and `null` is a C string that stays.
         error = unsafe { posix_spawn_file_actions_addopen(&mut actions, 1, null, O_WRONLY, 0) };
     }
     if error != 0 {
@@ -86,10 +88,11 @@ pub fn prepare_command(words: &[OsString]) -> Command {
     }
 }
 
-// Starts it, waits for its end, returns its status.
+/// Starts it, waits for its end, returns its status.
 pub fn run_command(command: &Command) -> ExitStatus {
     let (mut child, mut status) = (0, 0);
     let (words, environment) = (&command.words.pointers, &command.environment.pointers);
+    // SAFETY: all that is pointed to is owned by `command`; both lists end with a null.
     let error = unsafe {
         posix_spawnp(
             &mut child,
@@ -103,13 +106,14 @@ pub fn run_command(command: &Command) -> ExitStatus {
     if error != 0 {
         fatal(REFUSED, &command.name, Error::from_raw_os_error(error));
     }
+    // SAFETY: writes one number, to `status`.
     if unsafe { waitpid(child, &mut status, 0) } != child {
         fatal(REFUSED, "waitpid", Error::last_os_error());
     }
     ExitStatus::from_raw(status)
 }
 
-// Ends this program if that one failed.
+/// Ends this program if that one failed.
 pub fn check_status(command: &Command, status: ExitStatus) {
     if let Some(signal) = status.signal() {
         fatal(

@@ -51,10 +51,12 @@ fn main() {
     let (size, file) = (size as usize, file.as_raw_fd());
 
     let mut reading = begin_reading();
+    // SAFETY: the kernel chooses an address at which nothing of ours is.
     let mapped = unsafe { mmap(null_mut(), size, PROT_READ, MAP_PRIVATE, file, 0) };
     if mapped as usize == MAP_FAILED {
         fatal(REFUSED, &shown, Error::last_os_error());
     }
+    // SAFETY: `size` bytes are mapped until the process ends, and nobody writes the file.
     let bytes = unsafe { std::slice::from_raw_parts(mapped as *const u8, size) };
     take_bytes(&mut reading, black_box(bytes));
     print_reading(&reading, &mut output);

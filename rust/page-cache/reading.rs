@@ -6,6 +6,7 @@
 
 use crate::measure::{now_ns, thread_usage, Output, Usage};
 
+#[derive(Default)]
 pub struct Reading {
     start_ns: u64,
     usage: Usage, // at the start
@@ -16,15 +17,15 @@ pub struct Reading {
 pub fn begin_reading() -> Reading {
     now_ns(); // touches the clock and the counter, so that the reading does not pay for it
     thread_usage();
-    Reading {
+    let mut reading = Reading {
         usage: thread_usage(),
-        start_ns: now_ns(),
-        bytes: 0,
-        checksum: 0,
-    }
+        ..Reading::default()
+    };
+    reading.start_ns = now_ns(); // last: what comes before it is not timed
+    reading
 }
 
-// Adds the sum of these bytes.
+/// Adds the sum of these bytes.
 pub fn take_bytes(reading: &mut Reading, block: &[u8]) {
     let total: u64 = block.iter().map(|byte| u64::from(*byte)).sum();
     reading.bytes += block.len() as u64;

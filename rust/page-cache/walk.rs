@@ -26,14 +26,14 @@ struct Totals {
     refused: u64,
 }
 
-// Counts one entry; says whether it is a directory.
+/// Counts one entry; says whether it is a directory.
 fn count_entry(totals: &mut Totals, status: &Metadata) -> bool {
     totals.entries += 1;
     totals.bytes += status.len();
     status.is_dir()
 }
 
-// `pending` are directories still to be read; the last one found is the next one read.
+/// `pending` are directories still to be read; the last one found is the next one read.
 fn read_directory(path: &Path, pending: &mut Vec<PathBuf>, totals: &mut Totals) {
     let directory = match read_dir(path) {
         Ok(directory) => directory,

@@ -16,7 +16,7 @@ extern "C" {
     fn sched_getcpu() -> c_int;
 }
 
-// Of those that are allowed.
+/// Of those that are allowed.
 pub struct Cpus {
     pub count: usize,
     pub first: usize,
@@ -29,6 +29,7 @@ type Mask = [u64; CPU_WORDS];
 
 pub fn allowed_cpus() -> Cpus {
     let mut mask: Mask = [0; CPU_WORDS];
+    // SAFETY: the kernel writes at most as many bytes as it is told, which the mask has.
     if unsafe { sched_getaffinity(0, size_of::<Mask>(), &mut mask) } < 0 {
         fatal(REFUSED, "sched_getaffinity", Error::last_os_error());
     }
@@ -41,21 +42,23 @@ pub fn allowed_cpus() -> Cpus {
     }
 }
 
-// Keeps the calling thread on one CPU.
+/// Keeps the calling thread on one CPU.
 pub fn pin_thread(cpu: usize) {
     let mut mask: Mask = [0; CPU_WORDS];
     mask[cpu / WORD_BITS] = 1 << (cpu % WORD_BITS);
+    // SAFETY: the kernel reads at most as many bytes as it is told, which the mask has.
     if unsafe { sched_setaffinity(0, size_of::<Mask>(), &mask) } != 0 {
         fatal(REFUSED, "sched_setaffinity", Error::last_os_error());
     }
 }
 
-// The CPU that the calling thread is on now.
+/// The CPU that the calling thread is on now.
 pub fn current_cpu() -> c_int {
+    // SAFETY: takes nothing and touches no memory of ours.
     unsafe { sched_getcpu() }
 }
 
-// How often the calling thread was moved to another CPU; None if the kernel does not say.
+/// How often the calling thread was moved to another CPU; None if the kernel does not say.
 pub fn count_migrations() -> Option<u64> {
     let text = read_to_string("/proc/thread-self/sched").ok()?;
     let line = text.lines().find(|line| line.contains("nr_migrations "))?;

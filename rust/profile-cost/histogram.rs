@@ -5,7 +5,7 @@
 use crate::measure::Output;
 use crate::plan::{Plan, WARMUP};
 
-// When what happened to each message, in ns of the clock.
+/// When what happened to each message, in ns of the clock.
 pub struct Stamps<'a> {
     pub start: u64, // of the plan
     pub pushed: &'a [u64],
@@ -22,13 +22,13 @@ pub fn latency(plan: &Plan, stamps: &Stamps, i: usize) -> u64 {
     stamps.ended[i] - intended(plan, stamps, i)
 }
 
-// From when it could begin, which is when it was to be sent or when the one before had ended.
+/// From when it could begin, which is when it was to be sent or when the one before had ended.
 pub fn service(plan: &Plan, stamps: &Stamps, i: usize) -> u64 {
     let (from, before) = (intended(plan, stamps, i), stamps.ended[i - 1]);
     stamps.ended[i] - from.max(before)
 }
 
-// Sorts the values, each with a 1 as its lowest bit if it is marked, and prints how many of each.
+/// Sorts the values, each with a 1 as its lowest bit if it is marked, and prints how many of each.
 fn print_histogram(name: &str, mut marked: Vec<u64>, marks: bool, output: &mut Output) {
     marked.sort_unstable();
     for same in marked.chunk_by(|one, other| one / 2 == other / 2) {
@@ -42,7 +42,7 @@ fn print_histogram(name: &str, mut marked: Vec<u64>, marks: bool, output: &mut O
     }
 }
 
-// Whether the message stands in its burst behind one that first writes a page: for each message.
+/// Whether the message stands in its burst behind one that first writes a page: for each message.
 fn mark_behind(plan: &Plan) -> Vec<bool> {
     let mut behind = vec![false; plan.messages];
     for write in &plan.write {

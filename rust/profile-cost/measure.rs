@@ -11,11 +11,12 @@ use std::hint::black_box;
 use std::io::{stdout, BufWriter, Error, StdoutLock, Write};
 use std::process::exit;
 
-// Exit codes: the caller's fault, the system's.
+/// Exit code: the caller's fault.
 pub const USED_WRONGLY: i32 = 100;
+/// Exit code: the system's fault.
 pub const REFUSED: i32 = 111;
 
-// Ends the program: `NAME: fatal: what: why`.
+/// Ends the program: `NAME: fatal: what: why`.
 pub fn fatal(code: i32, what: &str, why: impl Display) -> ! {
     let why = why.to_string(); // an Error's ends with ` (os error 2)`, C's does not
     let why = why.split(" (os error").next().unwrap_or_default();
@@ -23,17 +24,18 @@ pub fn fatal(code: i32, what: &str, why: impl Display) -> ! {
     exit(code);
 }
 
-// Standard output, buffered as C's is. Ends the program if something did not arrive.
+/// Standard output, buffered as C's is. Ends the program if something did not arrive.
 pub struct Output(BufWriter<StdoutLock<'static>>);
 
 impl Output {
-    // Rust starts with SIGPIPE ignored and C does not: this program and its children are as C's.
+    /// Rust starts with SIGPIPE ignored and C does not: this program and its children are as C's.
     pub fn new() -> Output {
+        // SAFETY: the kernel's own action is set: no code of ours runs in a signal.
         unsafe { signal(SIGPIPE, SIG_DFL) };
         Output(BufWriter::new(stdout().lock()))
     }
 
-    // What write! and writeln! call.
+    /// What write! and writeln! call.
     pub fn write_fmt(&mut self, text: Arguments) {
         check_output(self.0.write_fmt(text));
     }
@@ -56,7 +58,7 @@ pub struct Timespec {
     pub nanoseconds: i64,
 }
 
-// struct rusage of Linux on 64 bits.
+/// struct rusage of Linux on 64 bits.
 #[repr(C)]
 #[derive(Default)]
 pub struct Usage {
@@ -83,6 +85,7 @@ const SIG_DFL: usize = 0;
 
 fn read_clock(id: c_int) -> u64 {
     let mut now = Timespec::default();
+    // SAFETY: `now` is as C lays out its struct timespec.
     if unsafe { clock_gettime(id, &mut now) } != 0 {
         fatal(REFUSED, "clock_gettime", Error::last_os_error());
     }
@@ -95,19 +98,20 @@ pub fn now_ns() -> u64 {
 
 pub fn thread_usage() -> Usage {
     let mut usage = Usage::default();
+    // SAFETY: `usage` is as C lays out its struct rusage.
     if unsafe { getrusage(RUSAGE_THREAD, &mut usage) } != 0 {
         fatal(REFUSED, "getrusage", Error::last_os_error());
     }
     usage
 }
 
-// Page faults of this thread so far, minor and major.
+/// Page faults of this thread so far, minor and major.
 pub fn count_faults() -> u64 {
     let usage = thread_usage();
     usage.minor_faults as u64 + usage.major_faults as u64
 }
 
-// Cost: the mean of 1,000 readings. Step: what divides every difference between them.
+/// Cost: the mean of 1,000 readings. Step: what divides every difference between them.
 pub fn print_clock(output: &mut Output) {
     const READINGS: u64 = 1000;
     let first = now_ns();
@@ -125,9 +129,9 @@ pub fn print_clock(output: &mut Output) {
     writeln!(output, "clock: cost {cost} ns, step {step} ns");
 }
 
-// MHz of the core now: 256,000 operations that each wait for the one before, one cycle each,
-// best of three. The thread's own time leaves out the time of others; its clock is a system
-// call and reads no page of the clock that the measured code reads.
+/// MHz of the core now: 256,000 operations that each wait for the one before, one cycle each,
+/// best of three. The thread's own time leaves out the time of others; its clock is a system
+/// call and reads no page of the clock that the measured code reads.
 pub fn core_clock_mhz() -> u64 {
     const ROUNDS: u64 = 128_000;
     const TRIES: u64 = 3;

@@ -10,12 +10,13 @@ use std::hint::black_box;
 use std::io::Error;
 use std::mem::size_of;
 
-// The two numbers of a sample.
+/// Of the two numbers of a sample, the time.
 pub const NS: usize = 0;
+/// Of the two numbers of a sample, the page faults.
 pub const FAULTS: usize = 1;
 
-// Samples whose first page nobody has touched: malloc writes in front of what it
-// gives, so they begin 64 KiB, the largest page, into a block that comes from the kernel.
+/// Samples whose first page nobody has touched: malloc writes in front of what it
+/// gives, so they begin 64 KiB, the largest page, into a block that comes from the kernel.
 pub fn allocate_samples(count: usize) -> &'static mut [[u64; 2]] {
     const HEADROOM: usize = 65536 / size_of::<[u64; 2]>();
     let block = vec![[0u64; 2]; 2 * HEADROOM + count];
@@ -24,14 +25,14 @@ pub fn allocate_samples(count: usize) -> &'static mut [[u64; 2]] {
 
 const ENOMEM: i32 = 12;
 
-// Reads every element once.
+/// Reads every element once.
 pub fn sum(block: &[u64]) -> u64 {
     block
         .iter()
         .fold(0, |total, value| total.wrapping_add(*value))
 }
 
-// Bytes of the largest cache that the kernel names for the first CPU; 64 MiB if it names none.
+/// Bytes of the largest cache that the kernel names for the first CPU; 64 MiB if it names none.
 fn last_level_cache() -> usize {
     let mut largest = 0;
     for index in 0..16 {
@@ -55,8 +56,8 @@ fn last_level_cache() -> usize {
     }
 }
 
-// Writes and reads three times the last-level cache. The memory is kept: giving it back would
-// change what malloc and the kernel do next.
+/// Writes and reads three times the last-level cache. The memory is kept: giving it back would
+/// change what malloc and the kernel do next.
 pub fn evict_caches() {
     let length = 3 * last_level_cache() / size_of::<u64>();
     let mut block = Vec::new();

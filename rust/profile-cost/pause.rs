@@ -24,7 +24,7 @@ pub struct Pause {
     involuntary: i64,
 }
 
-// Interrupts that a CPU has taken since the machine started; None if that is unknown.
+/// Interrupts that a CPU has taken since the machine started; None if that is unknown.
 pub fn count_interrupts(cpu: c_int) -> Option<u64> {
     let mut lines = BufReader::new(File::open("/proc/interrupts").ok()?).lines();
     let head = lines.next()?.ok()?;
@@ -45,6 +45,7 @@ pub fn count_interrupts(cpu: c_int) -> Option<u64> {
 }
 
 pub fn wait_ms(ms: u64, spin: bool) -> Pause {
+    // SAFETY: takes nothing and touches no memory of ours.
     let cpu = unsafe { sched_getcpu() };
     let interrupts = count_interrupts(cpu);
     let begin_ns = now_ns();
@@ -65,8 +66,8 @@ pub fn wait_ms(ms: u64, spin: bool) -> Pause {
     }
 }
 
-// Call it after the measurement: reading /proc/interrupts right after the pause would put
-// other data into the caches. So the interrupts are those of a longer time, which is printed.
+/// Call it after the measurement: reading /proc/interrupts right after the pause would put
+/// other data into the caches. So the interrupts are those of a longer time, which is printed.
 pub fn print_pause(pause: &Pause, output: &mut Output) {
     let interrupts = match (count_interrupts(pause.cpu), pause.interrupts) {
         (Some(now), Some(before)) => (now - before).to_string(),

@@ -8,7 +8,7 @@ use std::thread::yield_now;
 
 const SLOTS: u64 = 4096; // messages
 
-// A cache line of its own.
+/// A cache line of its own.
 #[repr(align(64))]
 struct Line(AtomicU64);
 
@@ -32,7 +32,7 @@ impl Ring {
     }
 }
 
-// Waits a moment for the other thread, which needs this CPU if the two share one.
+/// Waits a moment for the other thread, which needs this CPU if the two share one.
 pub fn relax(shared: bool) {
     if shared {
         yield_now();
@@ -40,7 +40,7 @@ pub fn relax(shared: bool) {
     spin_loop();
 }
 
-// Waits while the ring is full.
+/// Waits while the ring is full.
 pub fn push(ring: &Ring, number: u64, message: &[u64; 2], shared: bool) {
     while number - ring.seen.0.load(Ordering::Relaxed) == SLOTS {
         let popped = ring.popped.0.load(Ordering::Acquire);
@@ -55,14 +55,14 @@ pub fn push(ring: &Ring, number: u64, message: &[u64; 2], shared: bool) {
     ring.pushed.0.store(number + 1, Ordering::Release);
 }
 
-// Waits until message `number` is there, and leaves it in its slot.
+/// Waits until message `number` is there, and leaves it in its slot.
 pub fn wait_for(ring: &Ring, number: u64, shared: bool) {
     while ring.pushed.0.load(Ordering::Acquire) == number {
         relax(shared);
     }
 }
 
-// Takes the message that was waited for.
+/// Takes the message that was waited for.
 pub fn take(ring: &Ring, number: u64) -> [u64; 2] {
     let slot = &ring.slots[(number % SLOTS) as usize];
     let message = [

@@ -28,7 +28,7 @@ pub fn apply(quantities: &mut [u64], update: &Update) {
     quantities[update.level as usize] += update.quantity;
 }
 
-// Every step waits for the one before: the time is that of 64 multiplications.
+/// Every step waits for the one before: the time is that of 64 multiplications.
 #[no_mangle]
 #[inline(never)]
 pub fn think(quantities: &[u64], update: &Update, mut signal: u64) -> u64 {

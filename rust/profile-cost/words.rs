@@ -11,7 +11,7 @@ pub fn used_wrongly(usage: &str, what: &str, why: &str) -> ! {
     fatal(USED_WRONGLY, what, why);
 }
 
-// How often `word` stands in `text`.
+/// How often `word` stands in `text`.
 fn count_word(text: &str, word: &str) -> usize {
     text.split(',').filter(|other| *other == word).count()
 }
@@ -20,7 +20,7 @@ pub fn has(text: &str, word: &str) -> bool {
     count_word(text, word) != 0
 }
 
-// Ends the program unless `text` consists of known words, none of them twice.
+/// Ends the program unless `text` consists of known words, none of them twice.
 pub fn check_words(text: &str, known: &str, usage: &str) {
     for word in text.split(',') {
         if !has(known, word) {

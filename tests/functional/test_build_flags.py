@@ -68,6 +68,31 @@ fn main() {
     println!("{}", unsafe { random() });
 }
 """
+ROOTS = """\
+title = "A library"
+
+[[program]]
+name = "root"
+languages = ["c"]
+
+[[program.build]]
+name = "static"
+c.ldflags = ["-static", "-lm"]
+"""
+ROOT_C = """\
+//% for line in build_lines
+//   /*{ line | raw }*/
+//% endfor
+#include <math.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    printf("%.3f\\n", cbrt(argc + 26));
+    return 0;
+}
+"""
 KERNEL = """\
 title = "A kernel"
 
@@ -148,6 +173,39 @@ def test_make_builds_them_all(probes: Path, tmp_path: Path) -> None:
     assert b"gcc" not in again.stdout
     subprocess.run(["make", "clean"], cwd=folder, check=True, capture_output=True)
     assert not (folder / "out").exists()
+
+
+def test_a_static_library_is_found_by_the_tool_the_line_and_make(tmp_path: Path) -> None:
+    texts = {"templates/p01/fixture.toml": ROOTS, "templates/p01/root.c.j2": ROOT_C}
+    done = laid.run(laid.put(tmp_path, texts), "build")
+    assert done.code == 0, done.said
+    folder = tmp_path / "c/p01"
+    line = (folder / "root.c").read_text().splitlines()[0].removeprefix("//   ")
+    assert line.endswith(" -o out/root root.c -static -lm")
+    for command in ("make", line):
+        subprocess.run(command, shell=True, cwd=folder, check=True, capture_output=True)
+        made = folder / "out/root"
+        assert subprocess.run([made], check=True, capture_output=True).stdout == b"3.000\n"
+        by_us = tmp_path / "build/p01/bin/root-c-static"
+        assert made.read_bytes() == by_us.read_bytes()
+        made.unlink()
+
+
+def test_a_warning_ends_our_build_and_not_a_readers(tmp_path: Path) -> None:
+    texts = {
+        "templates/p01/fixture.toml": ROOTS,
+        "templates/p01/root.c.j2": ROOT_C.replace("    (void)argv;\n", ""),
+    }
+    done = laid.run(laid.put(tmp_path, texts), "build")
+    assert done.code == 4
+    assert "unused-parameter" in done.err
+    assert " -Werror " in done.err  # the line that ran
+    folder = tmp_path / "c/p01"
+    line = (folder / "root.c").read_text().splitlines()[0].removeprefix("//   ")
+    for command in ("make", line):
+        made = subprocess.run(command, shell=True, cwd=folder, check=True, capture_output=True)
+        assert b"unused-parameter" in made.stderr
+        (folder / "out/root").unlink()
 
 
 def test_a_changed_flag_compiles_that_build_alone(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import laid
 import pytest
 from sudo import PACKAGES
 
+from fixturegen.instruments import registry
+from fixturegen.instruments.flamegraph import DRAWINGS
 from fixturegen.launcher.compiling import COMPILERS
 from fixturegen.machine.tools import KNOWN
 
@@ -20,8 +22,11 @@ SAFE = [
     "report --check", "report", "check", "run --plan", "run --plan --json", "inspect /bin/true",
     "doctor", "doctor --json", "tune show",
 ]  # fmt: skip
-TOOLS = {name for tool in KNOWN for name in tool.commands} | {c for c, *_ in COMPILERS}
-TOOLS |= {"git", "ld", "as", "objdump", "addr2line", "inferno-flamegraph", "flamegraph.pl", "sudo"}
+TOOLS = {name for tool in (*KNOWN, *registry.tools()) for name in tool.commands} | {
+    c for c, *_ in COMPILERS
+}
+TOOLS |= {"git", "ld", "as", "objdump", "addr2line", "sudo", "true"}
+TOOLS |= {drawing.name for drawing in DRAWINGS}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +56,7 @@ def needless(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     folder = laid.put(tmp_path_factory.mktemp("bare"), {"bare/__main__.py": BARE})
     argv = [sys.executable, "-m", "bare"]
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=True)
-    others = {*PACKAGES, "rich", "pyinferno", "sitecustomize", "usercustomize"}
+    others = {*PACKAGES, "rich", "sitecustomize", "usercustomize"}
     return ({*sys.stdlib_module_names} | others) - {*done.stdout.split(), "fixturegen"}
 
 

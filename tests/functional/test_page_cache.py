@@ -17,10 +17,13 @@ from typing import Any
 import laid
 import pytest
 from laid import Done
+from measured import Programs
 from tiny import folder_of_tools
 
 from fixturegen.fixture.project import Project
-from fixturegen.instruments import prepare, watch
+from fixturegen.instruments.evict_file import evict
+from fixturegen.instruments.made import make_files
+from fixturegen.instruments.strace_count import StraceCount
 from fixturegen.machine import storage
 
 pytestmark = pytest.mark.slow
@@ -40,7 +43,9 @@ needs_root = pytest.mark.skipif(
     not (IS_ROOT and os.access("/proc/sys/vm/drop_caches", os.W_OK)),
     reason="needs root and a /proc/sys/vm/drop_caches that can be written",
 )
-needs_strace = pytest.mark.skipif(bool(watch.refusal()), reason="needs a strace that may trace")
+needs_strace = pytest.mark.skipif(
+    StraceCount().refusal(ROOT) is not None, reason="needs a strace that may trace"
+)
 
 
 def call(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:
@@ -89,6 +94,13 @@ def tree(tmp_path: Path) -> Path:
     (root / "empty").mkdir()
     (root / "link").symlink_to("b")
     return root
+
+
+def test_clippy_and_rustfmt_have_nothing_to_say(tmp_path: Path) -> None:
+    if shutil.which("rustfmt") is None or shutil.which("cargo-clippy") is None:
+        pytest.skip("needs rustfmt and clippy")
+    for done in Programs(NAME, tmp_path).lint():
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def entries_of(root: Path) -> list[Path]:
@@ -147,7 +159,7 @@ def test_an_evicted_file_arrives_through_major_faults_only_if_it_is_mapped(
     path = tmp_path / "file"
     path.write_bytes(bytes(8 << 20))
     for program, some in (("read_file", False), ("read_mapped", True)):
-        size, resident = prepare.evict_file(path)
+        size, resident = evict(path)
         assert (size, resident) == (8 << 20, 0)
         found = READING.fullmatch(succeed(binary(program), path))
         assert found and (int(found[4]) > 0) is some
@@ -250,9 +262,18 @@ rounds = 1
 order = "fixed"
 output = "discard"
 exits = [0, 1]
-metric.voluntary = { value = "process.voluntary_switches", unit = "switches" }
-metric.major = { value = "process.major_faults", unit = "count" }
-metric.calls = { value = "syscalls.total[0]", unit = "count", modes = ["counted,cold", "counted"] }
+[program.metric.voluntary]
+value = "process.voluntary_switches"
+unit = "switches"
+modes = ["cold", "warm"]
+[program.metric.major]
+value = "process.major_faults"
+unit = "count"
+modes = ["cold", "warm"]
+[program.metric.calls]
+value = "syscalls.total[0]"
+unit = "count"
+modes = ["counted,cold", "counted"]
 [[program.mode]]
 name = "cold"
 args = ["/usr/share"]
@@ -454,10 +475,10 @@ def test_the_made_file_is_the_same_everywhere_and_made_once(unasked: tuple[Path,
     assert path.read_bytes()[:8].hex() == hashlib.shake_128(b"fixturegen/data/0").hexdigest(8)
     fixture = Project(root).load("small")
     before = path.stat().st_mtime_ns
-    prepare.make_files(fixture, path.parent)
+    make_files(fixture, path.parent)
     assert path.stat().st_mtime_ns == before
     path.write_bytes(b"damaged")
-    prepare.make_files(fixture, path.parent)
+    make_files(fixture, path.parent)
     assert hashlib.sha256(path.read_bytes()).hexdigest() == facts["sha256"]
 
 

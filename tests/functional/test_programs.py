@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from measured import ENVIRONMENT, LINES_AT_MOST
+from measured import ENVIRONMENT, LINES_AT_MOST, LINTS
 
 pytestmark = pytest.mark.slow
 
@@ -768,7 +768,7 @@ def test_rust_is_formatted_and_clippy_is_silent(folders: dict[str, Path], tmp_pa
     if shutil.which("rustfmt") is None or shutil.which("cargo-clippy") is None:
         pytest.skip("needs rustfmt and clippy")
     succeed("rustfmt", "--check", "--edition", "2021", *sorted(folders["rust"].glob("*.rs")))
-    lints = ["--target-dir", str(tmp_path), "--", "-D", "warnings"]
+    lints = ["--target-dir", str(tmp_path), "--", *LINTS]
     succeed("cargo", "clippy", *CARGO, *lints, cwd=folders["rust"])
 
 

@@ -9,7 +9,7 @@ import pytest
 from tiny import OLDER, Tiny
 
 from fixturegen.cli import permission
-from fixturegen.fixture import convert
+from fixturegen.fixture import load as load_fixture
 from fixturegen.languages import LANGUAGES
 from fixturegen.machine import disturb
 
@@ -80,7 +80,7 @@ ASKS
 )
 def test_only_what_a_fixture_asks_for_is_recorded(asks: str, kept: tuple[str, ...]) -> None:
     text = ASKING.replace("ASKS", asks)
-    fixture = convert.load(text.encode(), "p01", "fixture.toml", LANGUAGES)
+    fixture = load_fixture(text.encode(), "p01", "fixture.toml", LANGUAGES)
     given = ("drop-caches", "tune:governor,turbo")
     assert permission.own(fixture, given) == kept
     assert permission.known(kept) == kept  # the printed command is not refused

@@ -125,7 +125,7 @@ def test_a_default_apply_goes_around_what_is_not_there(tmp_path: Path) -> None:
 def test_nothing_changed_is_said(tmp_path: Path) -> None:
     root = lay(knobs.intel(tmp_path), {ASLR: "0"})
     text = page("apply", "aslr", root=root)
-    assert "aslr          off, is so already" in text
+    assert "aslr          off, already set" in text
     assert "nothing is to be restored" in text
 
 

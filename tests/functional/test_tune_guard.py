@@ -305,7 +305,7 @@ def test_a_guardian_killed_at_any_moment_then_restore(root: Path, runs: list[Run
         done = tune.restore(root)
         assert not done.failed
         assert held(root) == before
-        assert not tune.restore(root).found
+        assert not tune.restore(root).turned
     assert left > 10
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from fixturegen import check, errors, files, machine, render, report
 from fixturegen.build.binary import Binary, Binding, Elf, Kernel
 from fixturegen.fixture.project import Project
+from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
-from fixturegen.instruments.prepare import Made
 from fixturegen.runs import ending, record
 from fixturegen.runs.context import Reading
 from fixturegen.runs.options import Options, recorded_options

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from fixturegen import errors
-from fixturegen.fixture import convert
-from fixturegen.instruments.perf import Trial
-from fixturegen.instruments.prepare import stream
-from fixturegen.instruments.watch import joined, parse_counts
+from fixturegen.fixture import load as load_fixture
+from fixturegen.instruments import registry
+from fixturegen.instruments.instrument import joined
+from fixturegen.instruments.made import stream
+from fixturegen.instruments.strace_count import parse_counts
 from fixturegen.languages import LANGUAGES
 from fixturegen.machine import storage
 from fixturegen.model import Fixture
@@ -20,6 +21,7 @@ from tests.recorded import fixture
 
 TOML = """\
 title = "Around"
+params = { one = 1 }
 [[file]]
 name = "data"
 bytes = 10
@@ -27,7 +29,7 @@ bytes = 10
 name = "seek"
 languages = ["system"]
 command = "find"
-metric.wall = { value = "process.wall_ns", unit = "ns" }
+metric.one = { value = "params.one", unit = "count" }
 METRIC
 [[program.mode]]
 name = "one"
@@ -37,18 +39,21 @@ MODE
 
 def loaded(mode: str = "", metric: str = "", toml: str = TOML) -> Fixture:
     text = toml.replace("MODE", mode).replace("METRIC", metric)
-    return convert.load(text.encode(), "around", "fixture.toml", LANGUAGES)
+    return load_fixture(text.encode(), "around", "fixture.toml", LANGUAGES)
 
 
 MODES = {
-    'prepare = ["evict-fil {file.data}"]': ("unknown preparation 'evict-fil'", "evict-file"),
-    'prepare = ["evict-file"]': ("evict-file takes a file", ""),
-    'prepare = ["evict-file a b"]': ("evict-file takes a file", ""),
+    'prepare = ["evict-fil {file.data}"]': ("prepare = 'evict-fil': unknown name", "evict-file"),
+    'prepare = ["evict-file"]': ("evict-file takes PATH", ""),
+    'prepare = ["evict-file a b"]': ("evict-file takes PATH", ""),
     'prepare = ["evict-file {file.dat}"]': ("names no binary: {file.dat}", "file.data"),
     'prepare = ["drop-caches now"]\nallow = "drop-caches"': ("takes nothing more", ""),
-    'prepare = ["drop-caches"]': ("changes the machine", 'allow = "drop-caches"'),
+    'prepare = ["drop-caches"]': ("drop-caches must be allowed", 'allow = "drop-caches"'),
     'allow = "everything"': ("expected drop-caches", ""),
-    'watch = ["meminf"]': ("unknown name 'meminf'", "meminfo"),
+    'watch = ["meminf"]': ("watch = 'meminf': unknown name", "meminfo"),
+    'watch = ["meminfo "]': ("watch = 'meminfo ': unknown name", "meminfo"),
+    'watch = ["strace-count"]': ("watch = 'strace-count': unknown name", ""),
+    'prepare = [" "]': ("prepare = '': unknown name", ""),
     'wrapper = "strace"': ("strace-count", ""),
     'args = ["{file.dat}"]': ("names no binary: {file.dat}", "file.data"),
     'args = ["{self}"]': ("names no binary: {self}", ""),
@@ -74,13 +79,31 @@ METRICS = {
 @pytest.mark.parametrize("value", METRICS)
 def test_a_metric_may_name_only_what_all_of_its_modes_give(value: str) -> None:
     metric = f'metric.x = {{ value = "{value}", unit = "count" }}'
-    assert loaded(METRICS[value], metric).program("seek").metrics[1].name == "x"
+    assert loaded(METRICS[value], metric).program("seek").metrics["x"].value == value
     with pytest.raises(errors.SpecError, match=r"metric\.x"):
         loaded("", metric)
     other = '\n[[program.mode]]\nname = "two"'
     with pytest.raises(errors.SpecError, match=r"metric\.x"):
         loaded(METRICS[value] + other, metric)
     loaded(METRICS[value] + other, metric.replace(" }", ', modes = ["one"] }'))
+
+
+WALL = 'metric.wall = { value = "process.wall_ns / 2", unit = "ns" }'
+
+
+@pytest.mark.parametrize("wrapper", registry.at("wrapper"))
+def test_what_a_wrapper_adds_to_the_accounting_is_no_metric_of_the_program(wrapper: str) -> None:
+    loaded('prepare = ["warm-program"]\nwatch = ["meminfo"]', WALL)
+    mode = f'wrapper = "{wrapper}"'
+    with pytest.raises(errors.SpecError) as caught:
+        loaded(mode, WALL)
+    assert "metric.wall: process.wall_ns of the mode 'one' is also that of" in caught.value.what
+    assert wrapper in caught.value.what and "without a wrapper" in caught.value.hint
+    with pytest.raises(errors.SpecError) as caught:
+        loaded(f'{mode}\n[[program.mode]]\nname = "two"\n[[program.mode]]\nname = "three"', WALL)
+    assert caught.value.hint == 'give the metric modes = ["two", "three"]'
+    only = WALL.replace(" }", ', modes = ["two"] }')
+    loaded(f'{mode}\n[[program.mode]]\nname = "two"', only)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +132,7 @@ def test_a_system_program_is_checked(old: str, new: str, what: str) -> None:
 def place(**given: object) -> Place:
     values: dict[str, object] = {
         "allowed": (), "again": "fixturegen run around", "build": Path("/nonexistent"),
-        "root": False, "count_refusal": lambda: "",
+        "root": False,
     }  # fmt: skip
     return Place(**{**values, **given})  # type: ignore[arg-type]
 
@@ -131,19 +154,33 @@ def test_reasons_name_the_package_the_file_and_the_command() -> None:
     assert reason("", place(), {}) == "find is not on PATH (Debian: findutils)"
     absent = "/no/such/folder"
     assert reason(f'args = ["{absent}"]', place()) == f"there is no {absent} on this machine"
-    counted = place(count_refusal=lambda: "strace is not on PATH (Debian: strace)")
-    assert reason('wrapper = "strace-count"', counted) == "strace is not on PATH (Debian: strace)"
     unasked = reason(dropping, place())
     assert unasked.endswith(f': sudo env "PATH=$PATH" {command}')
     assert reason(dropping, place(root=True)).endswith(f"by root: {command}")
-    trial = Trial(refusals={"perf-stat": "perf is refused here"})
-    refused = place(perf_trial=lambda build: trial)
-    said = reason('wrapper = "perf-stat"', refused)  # under sudo alone it would not be root
-    assert said == 'perf is refused here: sudo env "PATH=$PATH" fixturegen run around --as-root'
-    asroot = place(perf_trial=lambda build: trial, root=True)
-    assert reason('wrapper = "perf-stat"', asroot) == "perf is refused here"
     asked = reason(dropping, place(allowed=("drop-caches",)))
     assert asked == f'needs root: sudo env "PATH=$PATH" {command}'
+
+
+REFUSED = "#!/bin/sh\necho 'Operation not permitted' >&2\nexit 1\n"
+
+
+def test_what_an_instrument_needs_is_named_and_root_where_it_would_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    where = place(build=tmp_path / "build")
+    assert reason('wrapper = "strace-count"', where) == "strace is not on PATH (Debian: strace)"
+    assert reason('wrapper = "perf-stat"', where).startswith("perf is not on PATH (Debian: linux")
+    for tool in ("strace", "perf"):
+        (tmp_path / tool).write_text(REFUSED)
+        (tmp_path / tool).chmod(0o755)
+    refused = "strace is refused here: Operation not permitted"
+    assert reason('wrapper = "strace-count"', where) == refused
+    for wrapper in ("perf-stat", "perf-stat-cpu", "perf-record"):
+        refused = "perf fails here: Operation not permitted"
+        command = f'{refused}: sudo env "PATH=$PATH" fixturegen run around --as-root'
+        assert reason(f'wrapper = "{wrapper}"', where) == command  # sudo alone would not be root
+        assert reason(f'wrapper = "{wrapper}"', place(root=True)) == refused
 
 
 def test_a_language_that_is_left_out_is_no_matter_of_this() -> None:
@@ -199,8 +236,9 @@ def test_no_table_is_no_calls() -> None:
 def test_watches_are_joined_before_first() -> None:
     before = {"meminfo": {"cached": [1], "buffers": [2]}}
     after = {"meminfo": {"cached": [3], "buffers": [4]}}
-    assert joined(before, after) == {"meminfo": {"cached": [1, 3], "buffers": [2, 4]}}  # type: ignore[arg-type]
-    assert joined({}, {}) == {}
+    both = {"meminfo": {"cached": [1, 3], "buffers": [2, 4]}, "counted": {"cycles": []}}
+    assert joined([before, {"counted": {"cycles": []}}, after]) == both  # type: ignore[list-item]
+    assert joined([{}, {}]) == {}
 
 
 # -------------------------------------------------------------------------------------- made files

@@ -12,7 +12,7 @@ import pytest
 from test_elf_forge import GLIBC, GLOB_DAT, JUMP_SLOT, MUSL, Forge
 
 from fixturegen import elf
-from fixturegen.elf import words
+from fixturegen.elf import spelling
 
 SLOT = elf.Relocation("random", "R_X86_64_JUMP_SLOT", "DT_JMPREL")
 GLOB = elf.Relocation("random", "R_X86_64_GLOB_DAT", "DT_RELA")
@@ -89,17 +89,17 @@ def test_bindings_judge_each_symbol_once_and_by_name() -> None:
 
 
 def test_words_of_flags_are_readelfs_with_the_unknown_ones() -> None:
-    assert words.flags(0b101001) == ("ORIGIN", "BIND_NOW", "unknown")
-    assert words.flags_1(0x08000001) == ("NOW", "PIE")
-    assert words.flags_1(0x180000001) == ("NOW", "180000000")
-    assert words.flags_1(0x70000000) == ("KMOD", "WEAKFILTER", "NOCOMMON")
+    assert spelling.flags(0b101001) == ("ORIGIN", "BIND_NOW", "unknown")
+    assert spelling.flags_1(0x08000001) == ("NOW", "PIE")
+    assert spelling.flags_1(0x180000001) == ("NOW", "180000000")
+    assert spelling.flags_1(0x70000000) == ("KMOD", "WEAKFILTER", "NOCOMMON")
 
 
 def test_lines_are_readelfs_byte_for_byte() -> None:
     now = " 0x000000006ffffffb (FLAGS_1)            Flags: NOW PIE"
-    assert words.flags_1_line(0x08000001, wide=True) == now
-    assert words.flags_1_line(0, wide=False) == f" 0x6ffffffb (FLAGS_1){' ' * 20}Flags: None"
-    assert words.bind_now_line(wide=True) == f" 0x0000000000000018 (BIND_NOW){' ' * 11}"
+    assert spelling.flags_1_line(0x08000001, wide=True) == now
+    assert spelling.flags_1_line(0, wide=False) == f" 0x6ffffffb (FLAGS_1){' ' * 20}Flags: None"
+    assert spelling.bind_now_line(wide=True) == f" 0x0000000000000018 (BIND_NOW){' ' * 11}"
 
 
 def test_json_is_plain_data_and_survives_a_name_that_is_no_text(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ LOCK = (ROOT / "requirements-dev.lock").read_text()
 ASKED = tomllib.loads((ROOT / "pyproject.toml").read_text())
 WANTED = [
     *ASKED["project"]["dependencies"],
-    *ASKED["project"]["optional-dependencies"]["dev"],
+    *(line for lines in ASKED["project"]["optional-dependencies"].values() for line in lines),
     *ASKED["build-system"]["requires"],
 ]
 ENTRIES = [

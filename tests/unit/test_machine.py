@@ -8,6 +8,7 @@ import random
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fixturegen import machine
@@ -268,12 +269,12 @@ def test_multi_size_huge_pages(tmp_path: Path) -> None:
 def test_json_goes_there_and_back_and_is_plain(tmp_path: Path) -> None:
     for number, make in enumerate((trees.intel_pstate, trees.big_little, trees.small_guest)):
         found = machine.describe(make(tmp_path / str(number)))
-        text = json.dumps(machine.to_json(found))
+        text = json.dumps(msgspec.to_builtins(found))
         assert context.read(text.encode(), Machine, "x") == found
 
 
 def test_an_older_context_lacks_facts_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
-    plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
+    plain = msgspec.to_builtins(machine.describe(trees.intel_pstate(tmp_path)))
     del plain["turbo"]
     plain["colour"] = "blue"
     assert isinstance(context.convert(plain, Machine, "x").turbo, Unknown)
@@ -286,11 +287,11 @@ def test_the_text_is_plain_and_names_no_place(tmp_path: Path) -> None:
     found = machine.describe(trees.intel_pstate(tmp_path))
     texts = [machine.one_line(found), *(f"{a} {b}" for a, b in machine.report_lines(found))]
     assert all(text.isascii() and text.isprintable() for text in texts)
-    assert str(tmp_path) not in json.dumps(machine.to_json(found)) + "".join(texts)
+    assert str(tmp_path) not in json.dumps(msgspec.to_builtins(found)) + "".join(texts)
 
 
 def test_a_context_from_a_stranger_cannot_paint_the_terminal(tmp_path: Path) -> None:
-    plain = machine.to_json(machine.describe(trees.intel_pstate(tmp_path)))
+    plain = msgspec.to_builtins(machine.describe(trees.intel_pstate(tmp_path)))
     plain["cpu_model"] = plain["os"] = "\x1b[31m red\n\u202e\ud800"
     found = context.convert(plain, Machine, "x")
     texts = [machine.one_line(found), *(value for _, value in machine.report_lines(found))]
@@ -352,7 +353,7 @@ def test_garbage_in_every_file_is_survived(tmp_path: Path, garbage: bytes) -> No
     for path in sorted(p for p in root.rglob("*") if p.is_file()):
         path.write_bytes(garbage)
     found = machine.describe(root)
-    assert context.convert(machine.to_json(found), Machine, "x") == found
+    assert context.convert(msgspec.to_builtins(found), Machine, "x") == found
     assert all(b.isascii() and b.isprintable() for b in told(root).values())
     assert line(root).isprintable()
     machine.disturbances(root)
@@ -430,7 +431,7 @@ def test_huge_files_are_read_up_to_a_bound(tmp_path: Path) -> None:
 
 def test_this_machine() -> None:
     found = machine.describe()
-    plain = machine.to_json(found)
+    plain = msgspec.to_builtins(found)
     assert context.read(json.dumps(plain).encode(), Machine, "x") == found
     assert isinstance(found.online, tuple)
     assert set(found.online) >= os.sched_getaffinity(0)

@@ -33,6 +33,7 @@ OTHERS = {
     "tune": "the kernel's files, and the journal in root's own folder",
     "elf": "files that the user names on the command line",
     "render/compiled.py": "the user's own cache, and the time of our own modules",
+    "languages/registry.py": "our own package, and what is installed beside it",
     "launcher/compiling.py": "our own sources, and the compiled launcher in build/",
 }
 ONCE = {
@@ -49,10 +50,10 @@ ONCE = {
     ("privileges.py", "access"): "our own Python, and folders that root's environment names",
     ("privileges.py", "is_file"): "the command that was typed",
     ("runs/options.py", "resolve"): "--sysfs",
-    ("instruments/prepare.py", "open"): "a file whose pages are dropped: a run executes anyway",
-    ("instruments/prepare.py", "stat"): "the size of a file that we made in build/",
+    ("instruments/evict_file.py", "open"): "a file whose pages are dropped: a run executes anyway",
+    ("instruments/made.py", "stat"): "the size of a file that we made in build/",
     ("runs/unmeasured.py", "exists"): "an argument that is an absolute path",
-    ("instruments/watch.py", "read_text"): "/proc/meminfo",
+    ("instruments/meminfo.py", "read_text"): "/proc/meminfo",
     ("instruments/perf.py", "read_text"): "perf_event_paranoid",
 }
 OURS = ("files", "record", "view")  # their functions have such names, and go through the door

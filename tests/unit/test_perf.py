@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fixturegen.fixture.conditions import EVENTS, PERF_CPU, PERF_RECORD, PERF_STAT, PERFS
-from fixturegen.instruments import perf
+from fixturegen.instruments import perf, registry
+from fixturegen.instruments.perf import EVENTS
 from fixturegen.launcher import Start
 
 PROGRAMS = Path(__file__).parents[1] / "programs" / "perf"
@@ -59,8 +58,8 @@ HYBRID = """\
 
 
 @pytest.fixture
-def own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """PATH with a folder of ours alone; what was found out before is forgotten."""
+def own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """PATH with a folder of ours alone."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for tool in ("sh", "true", "cat", "sed", "dirname"):
@@ -68,9 +67,17 @@ def own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert found
         (folder / tool).symlink_to(found)
     monkeypatch.setenv("PATH", str(folder))
-    perf.trial.cache_clear()
-    yield folder
-    perf.trial.cache_clear()
+    return folder
+
+
+PERFS = ("perf-stat", "perf-stat-cpu", "perf-record")
+WRAPPERS = registry.at("wrapper")
+
+
+def refusals(folder: Path) -> dict[str, str]:
+    """Return why each of perf's instruments is refused here, or ""."""
+    refused = {name: WRAPPERS[name].refusal(folder) for name in PERFS}
+    return {name: why.reason if why else "" for name, why in refused.items()}
 
 
 def stand_in(folder: Path, name: str) -> None:
@@ -154,22 +161,24 @@ def test_columns_have_an_entry_where_there_is_a_value(tmp_path: Path) -> None:
 
 def test_the_program_and_its_arguments_stand_behind_perfs_own(tmp_path: Path) -> None:
     start = Start("/bin/book", ("flat", "--"), {}, "/", 10, (2, 5), 4096, False, True)
-    stat = perf.wrapped(start, PERF_STAT, tmp_path / "out")
+    stat = WRAPPERS["perf-stat"].wrap(start, tmp_path / "out")
     assert stat.args[0] == "stat" and stat.args[-3:] == ("/bin/book", "flat", "--")
     assert "-a" not in stat.args and stat.cpus == (2, 5)
-    cpu = perf.wrapped(start, PERF_CPU, tmp_path / "out").args
+    cpu = WRAPPERS["perf-stat-cpu"].wrap(start, tmp_path / "out").args
     assert cpu[cpu.index("-C") + 1] == "5" and "-a" in cpu
-    record = perf.wrapped(start, PERF_RECORD, tmp_path / "out").args
+    record = WRAPPERS["perf-record"].wrap(start, tmp_path / "out").args
     assert record[record.index("-F") + 1] == "4000" and "-g" in record
     assert "-N" in record  # nothing is copied into the user's ~/.debug
 
 
 def test_without_perf_every_way_says_that_it_is_missing(own_path: Path) -> None:
     assert not (own_path / "perf").exists()
-    found = perf.trial(own_path)
-    assert found.version == "" and found.events == {}
-    for wrapper in PERFS:
-        assert found.refusals[wrapper] == perf.ABSENT
+    absent = "perf is not on PATH (Debian: linux-perf, Ubuntu: linux-tools-generic)"
+    for name in PERFS:
+        refusal = WRAPPERS[name].refusal(own_path)
+        assert refusal and refusal.reason == absent and not refusal.root_helps
+    facts = perf.facts({})
+    assert facts.version == "" and facts.events == {}
 
 
 @pytest.mark.parametrize(
@@ -188,23 +197,24 @@ def test_a_refusal_names_the_setting_and_what_it_must_be(
     monkeypatch.setattr(perf, "PARANOID", own_path / "paranoid")
     if level is not None:
         (own_path / "paranoid").write_text(f"{level}\n")
-    found = perf.trial(own_path)
-    assert found.version == "perf version 6.1.187"
-    assert stat in found.refusals[PERF_STAT] and stat in found.refusals[PERF_RECORD]
-    assert cpu in found.refusals[PERF_CPU]
+    assert perf.facts({}).version == "perf version 6.1.187" and perf.facts({}).events == {}
+    refused = refusals(own_path)
+    assert stat in refused["perf-stat"] and stat in refused["perf-record"]
+    assert cpu in refused["perf-stat-cpu"]
+    refusal = WRAPPERS["perf-stat"].refusal(own_path)
+    assert refusal and refusal.root_helps
 
 
 def test_buffers_that_may_not_be_mapped_are_another_setting(own_path: Path) -> None:
     said = "Permission error mapping pages. Consider increasing /proc/sys/.../perf_event_mlock_kb"
     (own_path / "perf").write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 255\n")
     (own_path / "perf").chmod(0o755)
-    assert "perf_event_mlock_kb is too small" in perf.trial(own_path).refusals[PERF_RECORD]
+    assert "perf_event_mlock_kb is too small" in refusals(own_path)["perf-record"]
 
 
 def test_a_perf_that_fails_is_quoted(own_path: Path) -> None:
     stand_in(own_path, "other_kernel")
-    found = perf.trial(own_path)
-    assert found.refusals[PERF_STAT] == (
+    assert refusals(own_path)["perf-stat"] == (
         "perf fails here: WARNING: perf not found for kernel 6.8.0-31"
     )
 
@@ -212,30 +222,29 @@ def test_a_perf_that_fails_is_quoted(own_path: Path) -> None:
 def test_a_perf_that_cannot_read_what_it_recorded_records_nothing(own_path: Path) -> None:
     stand_in(own_path, "hardware")
     (own_path / "script.txt").unlink()
-    found = perf.trial(own_path)
-    assert found.refusals[PERF_STAT] == "" and "script.txt" in found.refusals[PERF_RECORD]
+    refused = refusals(own_path)
+    assert refused["perf-stat"] == "" and "script.txt" in refused["perf-record"]
 
 
 def test_a_perf_with_hardware_counters_lacks_nothing(own_path: Path) -> None:
     stand_in(own_path, "hardware")
-    found = perf.trial(own_path)
-    assert found.version == "perf version 6.9.12"
-    assert set(found.refusals.values()) == {""}
-    assert found.events == dict.fromkeys(EVENTS, "")
+    assert set(refusals(own_path).values()) == {""}
+    facts = perf.facts({"book": "no tool"})
+    assert facts.version == "perf version 6.9.12" and facts.pictures == {"book": "no tool"}
+    assert facts.events == dict.fromkeys(EVENTS, "")
 
 
 @pytest.mark.slow
 def test_the_perf_of_this_machine_counts_or_says_why_not(tmp_path: Path) -> None:
     if shutil.which("perf") is None:
         pytest.skip("needs perf; stand-ins above")
-    perf.trial.cache_clear()
-    found = perf.trial(tmp_path)
+    refused = refusals(tmp_path)
     for wrapper, words in (
-        (PERF_STAT, perf.stat_words(None, None)),
-        (PERF_CPU, perf.stat_words(None, 0)),
+        ("perf-stat", perf.stat_words(None, None)),
+        ("perf-stat-cpu", perf.stat_words(None, 0)),
     ):
         code = os.system(f"perf {' '.join(words)} true >/dev/null 2>&1".replace(";", "';'"))
-        assert (code == 0) == (found.refusals[wrapper] == "")
+        assert (code == 0) == (refused[wrapper] == "")
     assert list(tmp_path.iterdir()) == []
-    for event, reason in found.events.items():
+    for event, reason in perf.facts({}).events.items():
         assert event in EVENTS and (reason == "" or "counter" in reason or "kernel" in reason)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen import report
-from fixturegen.fixture import convert
+from fixturegen.fixture import load as load_fixture
 from fixturegen.fixture.printed import Reader
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
@@ -24,7 +24,7 @@ TIMED = ("plain", "mlockall", "prefault", "plain,stamps")
 
 def fixture(name: str) -> Fixture:
     content = (ROOT / "templates" / name / "fixture.toml").read_bytes()
-    return convert.load(content, name, "fixture.toml", LANGUAGES)
+    return load_fixture(content, name, "fixture.toml", LANGUAGES)
 
 
 def text_of(of: Fixture, outputs: dict[str, str]) -> str:

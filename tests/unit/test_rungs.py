@@ -12,10 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from fixturegen import errors, machine, tune
-from fixturegen.fixture import convert
-from fixturegen.fixture.schema import ModeTable
+from fixturegen.fixture import load as load_fixture
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import Case, Fixture
+from fixturegen.model import Case, Fixture, Mode
 from fixturegen.report.tuned import rungs as shown
 from fixturegen.runs.context import Reading
 from fixturegen.runs.placing import Places, places, reachable
@@ -42,14 +41,14 @@ metric.wall = { value = "process.wall_ns", unit = "ns" }
 def load(*modes: str, toml: str = TOML) -> Fixture:
     for place, keys in enumerate(modes):
         toml += f'[[program.mode]]\nname = "m{place}"\n{keys}\n'
-    return convert.load(toml.encode(), "rungs", "fixture.toml", LANGUAGES)
+    return load_fixture(toml.encode(), "rungs", "fixture.toml", LANGUAGES)
 
 
 # ---------------------------------------------------------------------------------- fixture.toml
 
 
 def test_the_knobs_of_fixture_toml_are_those_of_the_table() -> None:
-    (items,) = get_args(get_type_hints(ModeTable)["tune"])
+    items, _ = get_args(get_type_hints(Mode)["tune"])
     assert set(get_args(items)) == set(tune.KNOBS)
 
 

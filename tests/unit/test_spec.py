@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from fixturegen import errors
-from fixturegen.fixture import convert
-from fixturegen.fixture.convert import binary_names, metric_names
+from fixturegen.fixture import load as load_fixture
+from fixturegen.fixture.checks import metric_names
 from fixturegen.languages import LANGUAGES
 from fixturegen.model import Fixture
 
@@ -46,7 +48,7 @@ args = ["{first_run.c.no_plt}", "x"]
 
 
 def load(text: str = TOML) -> Fixture:
-    return convert.load(text.encode(), "a-fixture", "fixture.toml", LANGUAGES)
+    return load_fixture(text.encode(), "a-fixture", "fixture.toml", LANGUAGES)
 
 
 def test_defaults_are_those_of_the_page() -> None:
@@ -70,20 +72,22 @@ def test_cases_are_what_builds_and_modes_leave() -> None:
 
 
 def test_a_build_without_flags_is_for_every_language() -> None:
-    default, plt = load().program("first_run").builds
-    assert list(default.flags) == ["c", "rust"]
-    assert list(plt.flags) == ["c"]
-    assert plt.flags["c"].cflags == ("-fno-plt",)
+    program = load().program("first_run")
+    default, plt = program.builds
+    assert program.builds_in("c") == [default, plt]
+    assert program.builds_in("rust") == [default]
+    assert plt.flags("c", "cflags") == ("-fno-plt",)
+    assert plt.flags("c", "ldflags") == default.flags("c", "cflags") == ()
 
 
 def test_the_kind_follows_the_unit_unless_said() -> None:
-    kinds = {metric.name: metric.kind for metric in load().program("first_run").metrics}
+    kinds = {name: metric.kind for name, metric in load().program("first_run").metrics.items()}
     assert kinds == {"t": "time", "f": "count", "g": "count"}
 
 
 def test_names_of_binaries_and_metrics() -> None:
     fixture = load()
-    assert list(binary_names(fixture)) == [
+    assert list(fixture.binaries()) == [
         "first_run.c.default",
         "first_run.c.no_plt",
         "first_run.rust.default",
@@ -96,15 +100,15 @@ def test_names_of_binaries_and_metrics() -> None:
 
 
 def test_a_language_of_tomorrow_needs_no_new_key() -> None:
-    class Words:
-        flag_keys = ("cflags",)
+    class Zig:
+        flag_keys: ClassVar = {"zigflags": "added behind `zig build-exe`"}
         reserved = ()
 
-    text = TOML.replace("c.cflags", "zig.cflags").replace('"c", "rust"', '"c", "zig"')
+    text = TOML.replace("c.cflags", "zig.zigflags").replace('"c", "rust"', '"c", "zig"')
     text = text.replace('languages = ["rust"]', 'languages = ["zig"]').replace("no_plt", "default")
-    known = {"c": LANGUAGES["c"], "zig": Words()}
-    fixture = convert.load(text.encode(), "a-fixture", "fixture.toml", known)
-    assert fixture.program("first_run").builds[1].flags["zig"].cflags == ("-fno-plt",)
+    known = {"c": LANGUAGES["c"], "zig": Zig()}
+    fixture = load_fixture(text.encode(), "a-fixture", "fixture.toml", known)
+    assert fixture.program("first_run").builds[1].flags("zig", "zigflags") == ("-fno-plt",)
 
 
 @pytest.mark.parametrize("name", ["a__b", "_a", "a_", "A", "1a", "a-b", "a.b", "ä", "a\n", ""])

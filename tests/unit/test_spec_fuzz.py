@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fixturegen import errors, render
-from fixturegen.fixture import convert
+from fixturegen.fixture import load as load_fixture
 from fixturegen.fixture.project import builtin_templates
 from fixturegen.languages import LANGUAGES
 
@@ -83,7 +83,7 @@ def test_a_spoiled_fixture_is_a_fixture_or_an_error(
         into[place[-1]] = value
     text = "".join(f"{toml(k)} = {toml(v)}\n" for k, v in spoiled.items() if v is not None)
     try:
-        found = convert.load(text.encode(), "p", "fixture.toml", LANGUAGES)
+        found = load_fixture(text.encode(), "p", "fixture.toml", LANGUAGES)
     except errors.SpecError as error:
         assert error.what.startswith("fixture.toml: ")
         assert len(error.what) < 6000

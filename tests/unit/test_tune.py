@@ -57,7 +57,7 @@ def test_every_machine_is_exactly_as_before_after_apply_and_restore(
     assert held(root) == before
     assert not (root / JOURNAL).exists()
     again = tune.restore(root)
-    assert (again.found, again.backs) == (False, ())
+    assert (again.turned, again.backs) == (False, ())
     assert held(root) == before
 
 
@@ -262,7 +262,7 @@ def test_a_virtual_machine_with_nothing(tmp_path: Path) -> None:
     with pytest.raises(errors.FileError, match="governor cannot be turned here"):
         tune.apply(root, ["governor"])
     assert not (root / JOURNAL).exists()
-    assert not tune.restore(root).found
+    assert not tune.restore(root).turned
 
 
 def read_only(path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_journal_of_an_earlier_boot_is_dropped_with_a_note(tmp_path: Path) -> 
     lay(tmp_path, {"proc/sys/kernel/random/boot_id": "another", governor(0): "powersave"})
     before = held(tmp_path)
     done = tune.restore(tmp_path)
-    assert (done.found, done.backs) == (False, ())
+    assert (done.turned, done.backs) == (False, ())
     assert "earlier boot was dropped" in done.notes[0]
     assert held(tmp_path) == before
     assert not path.exists()

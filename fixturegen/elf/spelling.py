@@ -95,9 +95,9 @@ def flags_1(value: int) -> tuple[str, ...]:
 
     names = {bit: name.removeprefix("DF_1_") for name, bit in ENUM_DT_FLAGS_1.items()}
     names.update(_LATER_FLAGS_1)
-    words = [names[bit] for bit in _bits(value) if bit in names]
+    known = [names[bit] for bit in _bits(value) if bit in names]
     rest = sum(bit for bit in _bits(value) if bit not in names)
-    return (*words, f"{rest:x}") if rest else tuple(words)
+    return (*known, f"{rest:x}") if rest else tuple(known)
 
 
 def _bits(value: int) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fixturegen import stats
-from fixturegen.report.view import table
+from fixturegen.report.table import aligned
 
 Measure = Callable[[], tuple[float, ...]]
 
@@ -75,7 +75,7 @@ def show(rows: Sequence[Row]) -> str:
         )
     headers = ["row", "what ran", "median", "against", "median", "rounds", "ratio"]
     headers += ["95% interval", "at most", ""]
-    return table(headers, cells, "llrlrrrrrl")
+    return aligned(headers, cells, "llrlrrrrrl")
 
 
 def _number(value: float) -> str:

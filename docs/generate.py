@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 import textwrap
 import types
 import typing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 import msgspec
 
 from fixturegen import files, model, report
+from fixturegen.build.binary import Binary
 from fixturegen.cli.main import COMMANDS, cli
+from fixturegen.expression import FUNCTIONS
+from fixturegen.fixture import schema
 from fixturegen.instruments.instrument import Instrument
+from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
+from fixturegen.report import values
 from fixturegen.runs import record
 
 if typing.TYPE_CHECKING:
@@ -33,6 +40,29 @@ TABLES = (
     model.Metric,
     model.Claim,
     model.File,
+)
+
+# What report templates see.
+SEEN = (
+    values.Run,
+    values.Row,
+    values.Process,
+    values.Stat,
+    values.Groups,
+    values.Half,
+    values.Above,
+    values.Reason,
+    values.Rung,
+    values.Language,
+    values.Program,
+    values.Metric,
+    values.Toolchain,
+    values.Claim,
+    values.Sentence,
+    values.Used,
+    values.Failure,
+    Binary,
+    Perf,
 )
 
 
@@ -63,6 +93,81 @@ def fixture_toml() -> str:
         if table is model.Mode:
             parts += [_instruments()]
     return "".join(parts)
+
+
+def functions() -> str:
+    """Return what expressions and report templates may call and name, from the code itself."""
+    project = Project(DOCS.parent)
+    stored = record.stored(project, "p04-first-run", "reference")
+    summary = report.summarise(project.load("p04-first-run"), stored)
+    callables = report.callables(summary, stored)
+    called = [(_signature(name, each), _summary(name, each)) for name, each in callables.items()]
+    return (
+        "# Functions\n\nGenerated from the code by `make docs`.\n"
+        "\n## In expressions\n\nOf metrics, over the lines of one process, and of claims, over the "
+        "processes of a run.\n\n"
+        + _table(
+            ("function", "in", "gives"),
+            [(f"`{f.signature}`", f.only or "both", f.does) for f in FUNCTIONS.values()],
+        )
+        + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, "
+        "as wait4 gives it.\n\n"
+        + _table(
+            ("name", "unit", "meaning"),
+            [
+                (f"`process.{name}`", meta.title or "", meta.description or "")
+                for name, meta in _metas(model.Usage)
+            ],
+        )
+        + "\n## In report templates\n\nA path is `program.language[.build].mode.metric`, a case "
+        "the same without the metric.\n\n"
+        + _table(("function", "gives"), called)
+        + "".join(map(_seen, SEEN))
+    )
+
+
+def _seen(struct: type[msgspec.Struct]) -> str:
+    """Return the table of what a report template sees under one name."""
+    rows = [(f"`{name}`", meta.description or "") for name, meta in _metas(struct)]
+    said = _first(struct.__doc__)
+    return f"\n### {struct.__name__}\n\n{said}\n\n" + _table(("field", "meaning"), rows)
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def _metas(struct: type[msgspec.Struct]) -> Iterator[tuple[str, msgspec.Meta]]:
+    """Return what each field of a struct says of itself."""
+    for name, hint in typing.get_type_hints(struct, include_extras=True).items():
+        said = [m for m in _annotations(hint) if m.description]
+        yield name, said[-1] if said else msgspec.Meta()
+
+
+def _annotations(hint: object) -> list[msgspec.Meta]:
+    """Return the metas of an annotation, those of a named type within it too."""
+    if typing.get_origin(hint) is not typing.Annotated:
+        return []
+    kind, *metas = typing.get_args(hint)
+    return _annotations(kind) + [m for m in metas if isinstance(m, msgspec.Meta)]
+
+
+def _signature(name: str, function: Callable[..., object]) -> str:
+    """Return how a template calls a function: names, and what stands for those left out."""
+    parameters = inspect.signature(function).parameters.values()
+    return f"`{name}({', '.join(str(p.replace(annotation=p.empty)) for p in parameters)})`"
+
+
+def _summary(name: str, function: Callable[..., object]) -> str:
+    """Return the first line of a function's docstring."""
+    first = (inspect.getdoc(function) or "").partition("\n")[0]
+    if not first:
+        raise SystemExit(
+            f"{name}() of report templates has no docstring; docs/functions.md needs it"
+        )
+    return first.removeprefix("Return ").removesuffix(".")
 
 
 def _instruments() -> str:
@@ -182,6 +287,8 @@ def main() -> int:
     drift = 0
     pages = {
         "docs/fixture-toml.md": fixture_toml(),
+        "docs/fixture.schema.json": schema.text(LANGUAGES),
+        "docs/functions.md": functions(),
         "docs/commands.md": commands(),
         "README.md": readme(),
     }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+LISTED = 24  # known names that a hint lists
+
 
 class FixturegenError(Exception):
     """Base of every error that a user can meet.
@@ -102,11 +104,12 @@ class InterruptedRunError(FixturegenError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint with the known name that is nearest to `name`, or the list of all."""
+    """Return a hint with the known name that is nearest to `name`, or the known ones."""
     import difflib
 
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(names)}" if names else ""
+    similar = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if similar:
+        return f"did you mean {similar[0]!r}?"
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"known: {', '.join(names[:LISTED])}{more}" if names else ""

@@ -7,10 +7,12 @@ and its JSON schema are written: a key, its type, its default and what it means 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
 Value = int | float | str | bool
 Kind = Literal["time", "count"]
@@ -29,6 +31,7 @@ Texts = tuple[Text, ...]
 Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
+T = TypeVar("T")
 Columns = dict[str, dict[str, list[int | str]]]  # of what was printed: line, column, entries
 
 # What fixture.toml holds.
@@ -66,6 +69,33 @@ DEFAULT = "default"  # the build of a program that declares none; may be left ou
 def path_part(name: str) -> str:
     """Return `name` as one part of a path: every run of other characters becomes `_`."""
     return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+
+
+def canonical(path: str) -> str:
+    """Return `program.language[.build]...` with the build left out if it is `default`.
+
+    So a program's first [[program.build]] renames no path. No mode of a program that has this
+    build is called as a build is: the third part of a path tells which of the two it is.
+    """
+    parts = path.split(".")
+    named = parts[2:3] == [DEFAULT] and len(parts) <= 5  # a binary, a case, or a metric of one
+    return ".".join(parts[:2] + parts[3:]) if named else path
+
+
+class Paths(Mapping[str, T]):
+    """Values by path: `default` may stand in the one that is asked for, or be left out."""
+
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self._values = {canonical(path): value for path, value in values.items()}
+
+    def __getitem__(self, path: str) -> T:
+        return self._values[canonical(path)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
@@ -166,7 +196,7 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     def references(self) -> list[str]:
         """The names of binaries and files that it stands on: `{first_run.rust}`."""
         named = (*self.args, *self.prepare)
-        return [name for text in named for name in re.findall(r"\{([^{}]*)\}", text)]
+        return [canonical(name) for text in named for name in re.findall(r"\{([^{}]*)\}", text)]
 
 
 class Metric(Struct, frozen=True, forbid_unknown_fields=True):
@@ -289,24 +319,18 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
         """Its modes; one that is called `plain` where it declares none."""
         return self.declared_modes or (Mode("plain"),)
 
-    @property
-    def declares_builds(self) -> bool:
-        """Whether its builds are named in paths."""
-        return bool(self.declared_builds)
-
     def builds_in(self, language: str) -> list[Build]:
         """Return the builds that one of its languages has."""
         return [b for b in self.builds if not b.settings or language in b.settings]
 
     def binary(self, language: str, build: Build) -> str:
         """Return the name of what a build makes: `program.language[.build]`."""
-        named = [build.name] if self.declares_builds else []
-        return ".".join([self.name, language, *map(path_part, named)])
+        return canonical(f"{self.name}.{language}.{path_part(build.name)}")
 
     def cases(self) -> list[Case]:
         """Return every case in the order of declaration: languages, then builds, then modes."""
         return [
-            Case(self.name, language, build.name, mode.name, self.declares_builds)
+            Case(self.name, language, build.name, mode.name)
             for language in self.languages
             for build in self.builds_in(language)
             for mode in self.modes
@@ -342,6 +366,17 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
             "right: why; where it does not hold it is then undecided",
         ),
     ] = ""
+    for_each: Annotated[
+        Literal["", "language", "build", "program"],
+        Meta(
+            description="what `*` in the paths of `holds` stands for: one claim for each language "
+            "(`first_run.*.natural.iter1`), build or program whose paths are all there"
+        ),
+    ] = field(default="", name="for")
+    only: Annotated[
+        tuple[str, ...],
+        Meta(description="with `for`: the languages, builds or programs that it is for"),
+    ] = ()
 
 
 class File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -412,38 +447,52 @@ class Fixture(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Case(Struct, frozen=True, order=True, dict=True):
-    """Program x language x build x mode: what a row of a table is about.
-
-    `build` is "default" for a program that declares none; it stands in `path` only if it does.
-    """
+    """Program x language x build x mode: what a row of a table is about."""
 
     program: str
     language: str
     build: str
     mode: str
-    shows_build: bool = False
 
     @cached_property
     def path(self) -> str:
         """The case's name in expressions and tables: `program.language[.build].mode`."""
-        build = [self.build] if self.shows_build else []
-        names = [self.program, self.language, *build, self.mode]
-        return ".".join(path_part(name) for name in names)
+        names = (self.program, self.language, self.build, self.mode)
+        return canonical(".".join(path_part(name) for name in names))
 
 
 class Usage(Struct, frozen=True):
-    """The kernel's accounting of one process, as wait4 gave it, and its wall time."""
+    """The kernel's accounting of one process, as wait4 gave it, and its wall time.
 
-    wall_ns: Count = 0
-    user_us: Count = 0
-    system_us: Count = 0
-    maxrss_kb: Count = 0
-    minor_faults: Count = 0
-    major_faults: Count = 0
-    block_input: Count = 0
-    block_output: Count = 0
-    voluntary_switches: Count = 0
-    involuntary_switches: Count = 0
+    A metric names it `process.FIELD`; each title is the unit.
+    """
+
+    wall_ns: Annotated[
+        Count, Meta(title="ns", description="from before its start to its end, as its parent sees")
+    ] = 0
+    user_us: Annotated[Count, Meta(title="us", description="CPU time in its own code")] = 0
+    system_us: Annotated[Count, Meta(title="us", description="CPU time in the kernel")] = 0
+    maxrss_kb: Annotated[
+        Count, Meta(title="kB", description="most memory that was resident at a time, of 1024 B")
+    ] = 0
+    minor_faults: Annotated[
+        Count, Meta(title="count", description="page faults for which nothing was read from a disk")
+    ] = 0
+    major_faults: Annotated[
+        Count, Meta(title="count", description="page faults that waited for a disk")
+    ] = 0
+    block_input: Annotated[
+        Count, Meta(title="blocks", description="read from a disk for it, of 512 B")
+    ] = 0
+    block_output: Annotated[
+        Count, Meta(title="blocks", description="to be written to a disk for it, of 512 B")
+    ] = 0
+    voluntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because it waited")
+    ] = 0
+    involuntary_switches: Annotated[
+        Count, Meta(title="count", description="context switches because another one had its turn")
+    ] = 0
 
 
 class Sample(Struct, frozen=True):
@@ -467,6 +516,11 @@ class Sample(Struct, frozen=True):
     lines: dict[str, dict[str, list[int | Decimal]]]
     leftovers: Count = 0
     rcu: Annotated[int, Meta(ge=-1)] = -1
+
+    def __post_init__(self) -> None:
+        """Name the cases as they are named now, whether or not builds were declared."""
+        force_setattr(self, "case", canonical(self.case))
+        force_setattr(self, "after", canonical(self.after))
 
 
 def written(value: Value) -> str:

@@ -9,6 +9,7 @@ from fixturegen import errors, files, render, report
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
+from fixturegen.report import trial
 from fixturegen.runs import record
 from fixturegen.runs.context import FORMAT, RESTORE
 from fixturegen.runs.summary import summarise
@@ -93,6 +94,8 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
         return
     for what in strays:
         checked.add(Finding(fixture.name, "data", f"{what}: it is no run", "remove it"))
+    if not runs:
+        trial.try_report(project, fixture)
     for run in runs:
         try:
             stored = record.stored(project, fixture.name, run)
@@ -182,8 +185,9 @@ def _check_run(
         checked.claims += 1
         checked.undecided += result.verdict.state == "undecided"
         if result.verdict.state == "fails":
-            what = f"run {run}: does not hold: {result.claim.text} [{result.claim.holds}]"
-            checked.add(Finding(fixture.name, "claim", what, f"fixturegen run {fixture.name}"))
+            what = f"does not hold{result.about}: {result.claim.text} [{result.claim.holds}]"
+            repair = f"fixturegen run {fixture.name}"
+            checked.add(Finding(fixture.name, "claim", f"run {run}: {what}", repair))
 
 
 def _compare(

@@ -10,7 +10,7 @@ from fixturegen import check
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_json
-from fixturegen.report.view import plural
+from fixturegen.units import plural
 
 
 @click.command(context_settings=HELP_OPTIONS)

@@ -10,10 +10,11 @@ from fixturegen import errors
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
+from fixturegen.fixture.claims import instances
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.report.view import plural
 from fixturegen.runs import record
+from fixturegen.units import plural
 
 SHOWN = 3  # stored runs, the last ones
 
@@ -76,7 +77,11 @@ def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
             }
             for p in fixture.programs
         ],
-        "claims": [{"text": c.text, "holds": c.holds} for c in fixture.claims],
+        "claims": [
+            {"text": claim.text, "of": one.of, "holds": one.expression.text}
+            for claim in fixture.claims
+            for one in instances(fixture, claim)
+        ],
         "runs": record.finished_runs(project, fixture.name),
     }
 

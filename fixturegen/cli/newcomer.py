@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from fixturegen import errors, files
@@ -9,8 +11,20 @@ from fixturegen.cli.common import project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import NAME, NAMED, builtin_templates
+from fixturegen.languages import LANGUAGES
 
-BEGINNING = "_new"
+BEGINNING, SCHEMA = "_new", "fixture.schema.json"
+
+
+def _schema() -> bytes:
+    """Return the schema that the first line of the beginning names, for an editor."""
+    from fixturegen.fixture import schema
+
+    usable = {}
+    for name in LANGUAGES:
+        with contextlib.suppress(errors.ToolMissingError):  # a package that is to be mended
+            usable[name] = LANGUAGES[name]
+    return schema.text(usable).encode()
 
 
 @click.command("new", context_settings=HELP_OPTIONS)
@@ -22,8 +36,8 @@ def command(ctx: click.Context, name: str) -> None:
     \b
     fixturegen new p05-branches && fixturegen run p05-branches
 
-    Nothing else changes. Its fixture.toml explains itself; a template renders to a file that a
-    reader of your article can compile by hand.
+    Nothing else changes. Its fixture.toml explains itself, to an editor too, with the schema
+    beside it; a template renders to a file that a reader of your article can compile by hand.
     """
     if not NAME.match(name):
         raise errors.UsageError(f"{name!r} is not the name of a fixture", NAMED)
@@ -41,6 +55,7 @@ def command(ctx: click.Context, name: str) -> None:
         )
     source = builtin_templates() / BEGINNING
     beginning = {each: files.read_bytes(source / each) for each in files.names(source)}
+    beginning[SCHEMA] = _schema()
     files.write_folder(folder, beginning)
     say(
         *(f"create     {project.shown(folder / each)}" for each in beginning),

@@ -9,10 +9,13 @@ from fixturegen import errors, files, report
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
-from fixturegen.report.view import View, number, plural, table
+from fixturegen.report.formats import number
+from fixturegen.report.table import aligned
+from fixturegen.report.view import statistics
 from fixturegen.runs import record
 from fixturegen.runs.ending import Ended, put_in_place, textless
 from fixturegen.runs.summary import Summary, failing
+from fixturegen.units import plural
 
 ROWS = 24  # of the short table; the fixture has them all
 
@@ -25,9 +28,11 @@ def conclude(
     claims = ended.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
     for result in bad:
-        say(f"claim {result.verdict.state}: {result.claim.text}")
+        say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
     if claims:
-        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold")
+        open_ = sum(result.verdict.state == "undecided" for result in bad)
+        undecided = f", {open_} undecided" if open_ else ""
+        say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold{undecided}")
     _say_leftovers(ended.summary)
     _say_place(project, fixture, ended, project.shown(target))
     if ended.summary.failures:
@@ -91,24 +96,24 @@ def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> 
 
 def short_table(summary: Summary) -> list[str]:
     """Return the medians of the first metrics of each case."""
-    view = View(summary)
     rows = []
     for path, case in summary.cases.items():
         metrics = summary.fixture.program(case.case.program).metrics_of(case.case.mode)
         for name, metric in list(metrics.items())[:1]:
-            found = view.stat(f"{path}.{name}")
-            if found["n"] or case.failed:
+            known = statistics(summary, f"{path}.{name}")
+            if known.n or case.failed:
                 rows.append(
                     [
                         path,
                         name,
-                        number(found["median"]),
-                        number(found["iqr"]),
+                        number(known.median),
+                        number(known.iqr),
                         metric.unit,
-                        str(found["n"]),
+                        str(known.n),
                         str(len(case.failed) or ""),
                     ]
                 )
     more = len(rows) - ROWS
-    text = table(["case", "metric", "median", "IQR", "unit", "n", "failed"], rows[:ROWS], "llrrlrr")
+    headings = ["case", "metric", "median", "IQR", "unit", "n", "failed"]
+    text = aligned(headings, rows[:ROWS], "llrrlrr")
     return [*text.split("\n"), *([f"... and {more} more rows in the fixture"] if more > 0 else [])]

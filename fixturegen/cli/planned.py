@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
-from fixturegen.report.view import table
+from fixturegen.report.table import aligned
 from fixturegen.runs.options import Options
 from fixturegen.runs.schedule import Block, blocks, rounds_of, schedule
 
@@ -48,4 +48,4 @@ def _show(fixture: Fixture, planned: Sequence[Block], seed: int) -> None:
         )
         steps = [step for block in own for step in block.round(1, seed)]
         first = [[str(step.position + 1), step.case.path] for step in steps]
-        say(*table(["process", "case"], first, "rl").split("\n"))
+        say(*aligned(["process", "case"], first, "rl").split("\n"))

@@ -13,8 +13,9 @@ from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
 from fixturegen.fixture.project import Project
-from fixturegen.report.view import plural
+from fixturegen.report import trial
 from fixturegen.runs import record
+from fixturegen.units import plural
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -91,6 +92,8 @@ def _made(
         raise errors.UsageError(f"{name} has no complete run", f"fixturegen run {name}")
     target = report.text_path(project, name)
     if run is None:
+        if not keep:
+            trial.try_report(project, project.load(name))
         return [Made(name, target)]
     fixture, made = project.load(name), []
     for each in (run, *(other for other in record.finished_runs(project, name) if other != run)):

@@ -154,9 +154,13 @@ def _run_all(
     project: Project, fixtures: list[Fixture], options: Any, given: dict[str, Any]
 ) -> list[int | None]:
     """Run every fixture; an error in one says which of the others were not begun."""
+    from fixturegen.report import trial
+
     codes: list[int | None] = []
     for fixture in fixtures:
         record.insist_writable(project, fixture.name, given["label"])
+        params = _own(fixture, options).parameters(fixture)
+        trial.try_once(project, fixture, params, build.work_folder(project, fixture, params))
     for place, fixture in enumerate(fixtures):
         try:
             codes.append(_run_one(project, fixture, _own(fixture, options), given))

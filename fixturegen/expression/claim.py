@@ -1,4 +1,4 @@
-"""Claims over the processes of a run, in three-valued logic (Kleene 1938).
+"""Claims over the processes of a run.
 
 A bare path is the median over the processes; inside a function it is the vector of them. What was
 not measured is unknown, and an unknown decides nothing: `a or b` holds if one side holds.
@@ -6,39 +6,32 @@ not measured is unknown, and an unknown decides nothing: `a or b` holds if one s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from fixturegen import stats
-from fixturegen.expression.check import is_param, over_processes
-from fixturegen.expression.metric import (
-    UNARY,
-    EvaluationError,
-    apply_binary,
-    column,
-    compile_node,
-    single,
-)
+from fixturegen.expression.functions import FUNCTIONS
+from fixturegen.expression.metric import Shapes, check_names, shape_of
 from fixturegen.expression.nodes import (
-    Arithmetic,
+    PARAMS,
     Call,
-    Comparison,
     Expression,
     ExpressionError,
-    Logic,
     Node,
-    Number,
+    Part,
     Path,
-    Truth,
-    Unary,
+    children,
+    rebuilt,
+    type_of,
     walk,
 )
+from fixturegen.expression.values import Number, Scope, Unknown
+from fixturegen.model import canonical
 
+Measured: TypeAlias = Number | str | list[Number]
 State: TypeAlias = Literal["holds", "fails", "undecided"]
-
-SCALAR: dict[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs}
 
 
 class Verdict(Struct, frozen=True):
@@ -54,110 +47,92 @@ class Verdict(Struct, frozen=True):
     reason: str = ""
 
 
-class _Unknown(Struct, frozen=True):
-    """A value that was not measured or does not exist, and why."""
+def check_claim(expr: Expression, names: Collection[str]) -> None:
+    """Check a claim against every path of the fixture; SpecError if it is not a condition."""
+    check_names(expr, names)
+    if type_of(expr.root) != "condition":
+        advice = "compare it: a > 3 * b"
+        raise ExpressionError("a claim is a condition, not a number", expr.text, 0, advice)
+    for node in walk(expr.root):
+        if isinstance(node, Call) and node.function.only == "metrics":
+            what = f"{node.function.name}() is for metrics"
+            raise ExpressionError(what, expr.text, node.at)
+    shapes: Shapes = {path: "scalar" if is_param(path) else "vector" for path in expr.paths}
+    shape_of(expr, _with_medians(expr, expr.root), shapes)
+    for node in walk(expr.root):
+        for argument in node.vectors if isinstance(node, Call) else ():
+            _check_one_case(expr, argument)
 
-    reasons: tuple[str, ...]
 
-
-def evaluate_claim(
-    expr: Expression, processes: Mapping[str, Sequence[int | float] | int | float]
-) -> Verdict:
-    """Judge a claim. `processes` maps a metric's path to its values, `params.*` to one number.
+def evaluate_claim(expr: Expression, measured: Mapping[str, Measured]) -> Verdict:
+    """Judge a claim. `measured` maps a metric's path to its values, `params.*` to one number.
 
     A path that is absent or has no values was not measured.
     """
-    try:
-        given = {path: _given(path, processes[path]) for path in expr.paths if path in processes}
-    except EvaluationError as error:
-        return Verdict("undecided", reason=str(error))
-    values = {path: found for path, found in given.items() if found != []}
-    measured = [path for path in expr.paths if path in values and not is_param(path)]
-    used = tuple((path, stats.median(values[path]), len(values[path])) for path in measured)
-    missing = tuple(path for path in expr.paths if path not in values)
-    result = _Judge(expr, values).value(expr.root)
-    if isinstance(result, _Unknown):
+    scope = Scope({path: measured[path] for path in expr.paths if measured.get(path, []) != []})
+    values = {path: scope.value(path) for path in expr.paths}
+    used = tuple(
+        (path, stats.median(value), len(value))
+        for path, value in values.items()
+        if isinstance(value, list)
+    )
+    missing = tuple(path for path, value in values.items() if isinstance(value, Unknown))
+    result = _with_medians(expr, expr.root).value(scope)
+    if isinstance(result, Unknown):
         return Verdict("undecided", used, missing, "; ".join(result.reasons))
     if not isinstance(result, bool):
         raise ExpressionError("a claim is a condition, not a number", expr.text, 0)
     return Verdict("holds" if result else "fails", used, missing)
 
 
-def _given(path: str, given: Any) -> Any:
-    if not is_param(path):
-        return column(given, path)
-    one = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 1
-    return single(given[0] if one else given, path)
+def evaluate_number(expr: Expression, measured: Mapping[str, Measured]) -> Number | None:
+    """Return the number that an expression over processes gives; None if it is unknown.
+
+    `measured` is that of `evaluate_claim`; raises ExpressionError for anything but a number.
+    """
+    if type_of(expr.root) == "condition":
+        raise ExpressionError("a column is a number, not a condition", expr.text, 0)
+    scope = Scope({path: measured[path] for path in expr.paths if measured.get(path, []) != []})
+    shapes: Shapes = {path: "scalar" if is_param(path) else "vector" for path in expr.paths}
+    root = _with_medians(expr, expr.root)
+    shape_of(expr, root, shapes)
+    result = root.value(scope)
+    return None if isinstance(result, Unknown | list) else result
 
 
-class _Judge:
-    """Evaluates nodes to a number, a truth, or unknown."""
-
-    def __init__(self, expr: Expression, values: Mapping[str, Any]) -> None:
-        self.expr, self.values = expr, values
-
-    def value(self, node: Node) -> Any:
-        match node:
-            case Number(value=value) | Truth(value=value):
-                return value
-            case Path(name=name):
-                return self.known([name], lambda: self.middle(name))
-            case Unary(operator=word, operand=operand):
-                return self.applied([operand], UNARY[word])
-            case Arithmetic(operator=word, left=left, right=right):
-                source = self.expr.source(node)
-                return self.applied([left, right], lambda a, b: apply_binary(word, a, b, source))
-            case Comparison():
-                return self.comparison(node)
-            case Logic(operator=word, operands=operands):
-                return _joined(word, [self.value(operand) for operand in operands])
-            case Call():
-                return self.call(node)
-        raise ExpressionError("a claim has no indexes", self.expr.text, node.at)
-
-    def middle(self, name: str) -> int | float:
-        found = self.values[name]
-        return found if is_param(name) else stats.median(found)
-
-    def known(self, paths: Sequence[str], evaluate: Callable[[], Any]) -> Any:
-        """Evaluate what needs all of `paths`; unknown if one was not measured."""
-        missing = tuple(f"not measured: {path}" for path in paths if path not in self.values)
-        if missing:
-            return _Unknown(missing)
-        try:
-            return evaluate()
-        except EvaluationError as error:
-            return _Unknown((str(error),))
-
-    def applied(self, operands: Sequence[Node], apply: Callable[..., Any]) -> Any:
-        found = [self.value(operand) for operand in operands]
-        unknown = _gathered(found)
-        return unknown or self.known([], lambda: apply(*found))
-
-    def comparison(self, node: Comparison) -> Any:
-        found, source = [self.value(operand) for operand in node.operands], self.expr.source(node)
-        links = [
-            _gathered([a, b]) or apply_binary(word, a, b, source)
-            for word, a, b in zip(node.operators, found, found[1:], strict=False)
-        ]
-        return _joined("and", links)
-
-    def call(self, node: Call) -> Any:
-        if over_processes(node):
-            paths = list(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Path)))
-            run = compile_node(self.expr, node)
-            return self.known(paths, lambda: run(self.values))
-        return self.applied(node.arguments, SCALAR[node.function])
+def is_param(path: str) -> bool:
+    """Whether `path` names a parameter, which has one known value, and no processes."""
+    return path.startswith(PARAMS)
 
 
-def _gathered(values: Sequence[Any]) -> _Unknown | None:
-    reasons = [reason for one in values if isinstance(one, _Unknown) for reason in one.reasons]
-    return _Unknown(tuple(dict.fromkeys(reasons))) if reasons else None
+def _with_medians(expr: Expression, node: Node, inside: bool = False) -> Node:
+    """Return a claim with the medians that bare paths mean written out."""
+    if isinstance(node, Part):
+        raise ExpressionError("a claim has no indexes", expr.text, node.at)
+    if isinstance(node, Path):
+        if inside or is_param(node.name):
+            return node
+        return Call(node.at, node.source, FUNCTIONS["median"], (node,))
+    over = inside or (isinstance(node, Call) and node.over_vectors)
+    return rebuilt(node, lambda part: _with_medians(expr, part, over))
 
 
-def _joined(word: str, values: Sequence[Any]) -> Any:
-    """Join truths: one that decides wins over unknowns, an unknown over the rest."""
-    deciding = word == "or"
-    if any(value is deciding for value in values):
-        return deciding
-    return _gathered(values) or not deciding
+def _check_one_case(expr: Expression, argument: Node) -> None:
+    cases = {canonical(path.name).rpartition(".")[0]: path for path in _processes(argument)}
+    if len(cases) > 1:
+        first, second = list(cases)[:2]
+        raise ExpressionError(
+            f"'{argument.source}' mixes the processes of '{first}' and '{second}'",
+            expr.text,
+            cases[second].at,
+            "processes of two cases have no common order",
+        )
+
+
+def _processes(argument: Node) -> list[Path]:
+    """Return the paths in `argument` that stand for the processes, one by one."""
+    if isinstance(argument, Path):
+        return [] if is_param(argument.name) else [argument]
+    if isinstance(argument, Call) and argument.over_vectors:
+        return []
+    return [path for child in children(argument) for path in _processes(child)]

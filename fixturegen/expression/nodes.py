@@ -1,14 +1,26 @@
-"""What an expression is made of, and the error that shows the place where it is wrong."""
+"""What an expression is made of, what each piece is worth, and the error that shows a place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator
 
-from msgspec import Struct, field
+from msgspec import Struct, structs
 
 from fixturegen.errors import SpecError
-from fixturegen.expression.functions import FUNCTIONS, Type
+from fixturegen.expression.functions import Function, Type
+from fixturegen.expression.values import (
+    UNARY,
+    Number,
+    Scope,
+    Unknown,
+    Value,
+    column,
+    combined,
+    joined,
+    mapped,
+    merged,
+    number,
+)
 from fixturegen.visible import escape
 
 PARAMS = "params."
@@ -16,22 +28,27 @@ MAX_SHOWN = 100  # characters of an expression that an error shows
 
 
 class Node(Struct, frozen=True):
-    """A piece of an expression; it stands at text[at:end]."""
+    """A piece of an expression: `source` is its text, which begins at `at`."""
 
     at: int
-    end: int
+    source: str
+
+    def value(self, scope: Scope) -> Value:
+        """Return what it is worth."""
+        raise NotImplementedError
+
+    def unknown(self, why: str) -> Unknown:
+        """Return that it has no value."""
+        return Unknown((f"'{self.source}': {why}",))
 
 
-class Number(Node, frozen=True):
-    """A constant."""
+class Constant(Node, frozen=True):
+    """A number, True or False."""
 
-    value: int | float
+    given: Number
 
-
-class Truth(Node, frozen=True):
-    """True or False."""
-
-    value: bool
+    def value(self, scope: Scope) -> Value:
+        return self.given
 
 
 class Path(Node, frozen=True):
@@ -39,21 +56,48 @@ class Path(Node, frozen=True):
 
     name: str
 
-
-class Index(Node, frozen=True):
-    """One element of a vector."""
-
-    base: Node
-    index: Node
+    def value(self, scope: Scope) -> Value:
+        return scope.value(self.name)
 
 
-class Slice(Node, frozen=True):
-    """Part of a vector."""
+class Part(Node, frozen=True):
+    """Of a vector: the element at one end, or the slice of three: start, stop, step."""
 
     base: Node
-    start: Node | None
-    stop: Node | None
-    step: Node | None
+    ends: tuple[Node | None, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one element."""
+        return len(self.ends) == 1
+
+    def value(self, scope: Scope) -> Value:
+        # of a plain path only the part that is taken is read: a column may be long
+        base = self.base
+        vector = scope.raw(base.name) if isinstance(base, Path) else base.value(scope)
+        ends = [None if end is None else _whole(end, scope) for end in self.ends]
+        whole = [end for end in ends if not isinstance(end, Unknown)]
+        if isinstance(vector, Unknown) or len(whole) < len(ends):
+            return merged(vector, *ends)
+        if isinstance(vector, int | float | str):
+            return self.unknown(f"'{base.source}' is one number")
+        if not self.single:
+            if whole[-1] == 0:
+                return self.unknown("the step is zero")
+            return column(vector[slice(*whole)], base.source)
+        try:
+            return number(vector[whole[0] or 0], base.source)
+        except IndexError:
+            return self.unknown(f"index {whole[0]} of {len(vector)} values")
+
+
+def _whole(node: Node, scope: Scope) -> int | Unknown:
+    position = node.value(scope)
+    if isinstance(position, float) and position.is_integer():
+        return int(position)
+    if isinstance(position, int | Unknown):
+        return position
+    return Unknown((f"index '{node.source}' is {position}, not a whole number",))
 
 
 class Unary(Node, frozen=True):
@@ -62,61 +106,85 @@ class Unary(Node, frozen=True):
     operator: str
     operand: Node
 
+    def value(self, scope: Scope) -> Value:
+        return mapped(UNARY[self.operator], self.operand.value(scope))
 
-class Arithmetic(Node, frozen=True):
-    """Two numbers, joined by one of + - * / // %."""
+
+class Binary(Node, frozen=True):
+    """Two numbers with one of + - * / // % or a comparison between them."""
 
     operator: str
     left: Node
     right: Node
 
-
-class Comparison(Node, frozen=True):
-    """A chain of comparisons: as many operators as operands, less one."""
-
-    operators: tuple[str, ...]
-    operands: tuple[Node, ...]
+    def value(self, scope: Scope) -> Value:
+        left, right = self.left.value(scope), self.right.value(scope)
+        return combined(self.operator, left, right, self.source)
 
 
 class Logic(Node, frozen=True):
-    """Conditions joined by `and` or `or`."""
+    """Conditions, joined by `and` or `or`; `a < b < c` is `a < b and b < c`."""
 
     operator: str
     operands: tuple[Node, ...]
 
+    def value(self, scope: Scope) -> Value:
+        return joined(self.operator, [part.value(scope) for part in self.operands], self.source)
+
 
 class Call(Node, frozen=True):
-    """A named function and its arguments."""
+    """A function and its arguments."""
 
-    function: str
+    function: Function
     arguments: tuple[Node, ...]
 
+    @property
+    def over_vectors(self) -> bool:
+        """Whether it takes vectors, and gives one number."""
+        return self.function.over_vectors(len(self.arguments))
 
-Run: TypeAlias = Callable[[Any], Any]
+    @property
+    def vectors(self) -> tuple[Node, ...]:
+        """The arguments that must be vectors, or may be if the function is `mixed`."""
+        count = len(self.arguments) if self.function.mixed else self.function.vectors
+        return self.arguments[:count] if self.over_vectors else ()
+
+    def value(self, scope: Scope) -> Value:
+        function, values = self.function, [part.value(scope) for part in self.arguments]
+        if any(isinstance(value, Unknown) for value in values):
+            return merged(*values)
+        if function.elementwise:
+            return mapped(function.run, values[0])
+        run, lists = function.run, [isinstance(value, list) for value in values]
+        if function.several and not self.over_vectors:
+            run = function.several
+            if any(lists):
+                return Unknown((f"'{self.source}' of several arguments takes single numbers",))
+        elif not function.mixed and not all(lists[: function.vectors]):
+            # `True or x > 1` with an unknown `x` is true, but of how many?
+            paths = merged(*(part.value(scope) for part in walk(self) if isinstance(part, Path)))
+            return paths if paths.reasons else Unknown((f"'{self.source}' needs a vector",))
+        try:
+            return run(*values)
+        except (ValueError, OverflowError) as error:
+            return self.unknown(str(error))
 
 
 class Expression(Struct, frozen=True, eq=False):
     """A parsed expression. `text` is what was written, with every white space as one blank.
 
-    `paths` and `functions` are the names in it, each once, in order. `compiled` is a cell that
-    keeps what `evaluate_metric` compiled, so that a sample pays only for the evaluation.
+    `paths` are the names in it, each once, in order.
     """
 
     text: str
     root: Node
     paths: tuple[str, ...]
-    functions: tuple[str, ...]
-    compiled: list[Run] = field(default_factory=list)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and self.text == other.text
 
     def __hash__(self) -> int:
         return hash(self.text)
-
-    def source(self, node: Node) -> str:
-        """Return the text of `node`."""
-        return self.text[node.at : node.end]
 
 
 class ExpressionError(SpecError):
@@ -136,34 +204,27 @@ def _pointed(text: str, at: int) -> tuple[str, str]:
     return f"{dots}{before}{after}{tail}", f"{' ' * len(dots + before)}^"
 
 
-def nearest(name: str, known: Collection[str], few: int = 8) -> str:
-    """Return advice for an unknown name: the nearest known one, else all if they are `few`."""
-    import difflib
-
-    near = difflib.get_close_matches(name, sorted(known), 1)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    if 0 < len(known) <= few:
-        return "known: " + ", ".join(sorted(known))
-    return ""
-
-
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> list[Node]:
     """Return the nodes directly inside `node`, in the order in which they are written."""
-    match node:
-        case Index(base=base, index=index):
-            return (base, index)
-        case Slice(base=base, start=start, stop=stop, step=step):
-            return tuple(part for part in (base, start, stop, step) if part)
-        case Unary(operand=operand):
-            return (operand,)
-        case Arithmetic(left=left, right=right):
-            return (left, right)
-        case Comparison(operands=operands) | Logic(operands=operands):
-            return operands
-        case Call(arguments=arguments):
-            return arguments
-    return ()
+    parts: list[Node] = []
+    for name in node.__struct_fields__:
+        part = getattr(node, name)
+        parts += [
+            one for one in (part if isinstance(part, tuple) else (part,)) if isinstance(one, Node)
+        ]
+    return parts
+
+
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return `node` with each node directly inside replaced."""
+    parts: dict[str, object] = {}
+    for name in node.__struct_fields__:
+        part = getattr(node, name)
+        if isinstance(part, Node):
+            parts[name] = change(part)
+        elif isinstance(part, tuple):
+            parts[name] = tuple(change(one) if isinstance(one, Node) else one for one in part)
+    return structs.replace(node, **parts)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -176,10 +237,14 @@ def walk(node: Node) -> Iterator[Node]:
 def type_of(node: Node) -> Type:
     """Return what `node` is: a number (or a vector of them) or a condition."""
     match node:
-        case Truth() | Comparison() | Logic() | Unary(operator="not"):
-            return "condition"
+        case Part(base=part) | Unary(operand=part):
+            return type_of(part)
         case Call(function=function):
-            return FUNCTIONS[function].gives
-        case Slice(base=base) | Index(base=base):
-            return type_of(base)
+            return function.gives
+        case (
+            Logic()
+            | Constant(given=bool())
+            | Binary(operator="<" | "<=" | ">" | ">=" | "==" | "!=")
+        ):
+            return "condition"
     return "number"

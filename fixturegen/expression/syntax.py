@@ -11,23 +11,20 @@ import ast
 import re
 import warnings
 
-from fixturegen.expression.functions import FUNCTIONS, Type
+from fixturegen.errors import nearest
+from fixturegen.expression.functions import FUNCTIONS, Function, Type
 from fixturegen.expression.nodes import (
     PARAMS,
-    Arithmetic,
+    Binary,
     Call,
-    Comparison,
+    Constant,
     Expression,
     ExpressionError,
-    Index,
     Logic,
     Node,
-    Number,
+    Part,
     Path,
-    Slice,
-    Truth,
     Unary,
-    nearest,
     type_of,
     walk,
 )
@@ -37,7 +34,8 @@ MAX_LENGTH = 2000
 MAX_DEPTH = 50
 MAX_BITS = 64
 
-PATH = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)+", re.ASCII)
+# `*` is a part of a path if another part follows the point after it: no number does
+PATH = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*|\*(?=\.[A-Za-z_*]))(?:\.(?:\w+|\*(?=\.)))+", re.ASCII)
 FOREIGN = re.compile(r"[^A-Za-z0-9_.+\-*/%()\[\],:<>=! ]")
 
 ARITHMETIC: dict[type[ast.operator], str] = {
@@ -90,17 +88,17 @@ def parse(text: str) -> Expression:
     flat = re.sub(r"[ \t\r\n]", " ", text).strip(" ")
     if not flat:
         raise ExpressionError("empty expression", flat, 0)
-    if found := FOREIGN.search(flat):
-        what = f"character '{escape(found[0])}' is not allowed"
-        raise ExpressionError(what, flat, found.start(), FOREIGN_HINTS.get(found[0], ""))
-    root = _Reader(flat).read(_python(flat), 0)
-    nodes = tuple(walk(root))
-    return Expression(
-        flat,
-        root,
-        tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Path))),
-        tuple(dict.fromkeys(node.function for node in nodes if isinstance(node, Call))),
-    )
+    if foreign := FOREIGN.search(flat):
+        what = f"character '{escape(foreign[0])}' is not allowed"
+        raise ExpressionError(what, flat, foreign.start(), FOREIGN_HINTS.get(foreign[0], ""))
+    root = _Reader(flat).read(_python(flat))
+    paths = dict.fromkeys(node.name for node in walk(root) if isinstance(node, Path))
+    return Expression(flat, root, tuple(paths))
+
+
+def substituted(expr: Expression, value: str) -> Expression:
+    """Return an expression with `value` where its paths have a `*`."""
+    return parse(PATH.sub(lambda match: match[0].replace("*", value), expr.text))
 
 
 def _python(flat: str) -> ast.expr:
@@ -109,7 +107,7 @@ def _python(flat: str) -> ast.expr:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # "1and 2", "x is 1": wrong, not merely doubtful
-            return ast.parse(masked, mode="eval").body
+            tree = ast.parse(masked, mode="eval").body
     except SyntaxError as error:
         at = min(error.offset - 1, len(flat)) if error.offset else len(flat)
         assignment = re.search(r"(?<![<>=!])=(?!=)", flat)
@@ -120,6 +118,14 @@ def _python(flat: str) -> ast.expr:
         raise ExpressionError("not an expression", flat, at, advice) from None
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError("expression is nested too deeply", flat, 0) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [part for node in level for part in ast.iter_child_nodes(node)]
+    for node in level:
+        if isinstance(node, ast.expr):
+            what = f"expression is nested more than {MAX_DEPTH} deep"
+            raise ExpressionError(what, flat, node.col_offset)
+    return tree
 
 
 class _Reader:
@@ -131,139 +137,122 @@ class _Reader:
     def wrong(self, node: ast.expr | ast.keyword, what: str, advice: str = "") -> ExpressionError:
         return ExpressionError(what, self.text, node.col_offset, advice)
 
-    def read(self, node: ast.expr, depth: int) -> Node:
-        if depth >= MAX_DEPTH:
-            raise self.wrong(node, f"expression is nested more than {MAX_DEPTH} deep")
-        at, end = node.col_offset, node.end_col_offset or len(self.text)
+    def read(self, node: ast.expr) -> Node:
+        at = node.col_offset
+        source = self.text[at : node.end_col_offset]
         match node:
             case ast.Constant():
-                return self.constant(node, at, end)
+                return Constant(at, source, self.constant(node, source))
             case ast.Name():
-                return self.name(node, at, end)
+                return Path(at, source, self.name(node, source))
+            case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=step)):
+                ends = (self.position(end) if end else None for end in (lower, upper, step))
+                return Part(at, source, self.read(node.value), tuple(ends))
             case ast.Subscript():
-                return self.subscript(node, at, end, depth + 1)
+                return Part(at, source, self.read(node.value), (self.position(node.slice),))
             case ast.UnaryOp():
-                return self.unary(node, at, end, depth + 1)
+                word, wanted = self.unary(node)
+                return Unary(at, source, word, self.typed(node.operand, wanted, word))
             case ast.BinOp():
-                return self.arithmetic(node, at, end, depth + 1)
+                word = self.operator(node)
+                left, right = (self.typed(part, "number", word) for part in (node.left, node.right))
+                return Binary(at, source, word, left, right)
             case ast.Compare():
-                return self.comparison(node, at, end, depth + 1)
+                links = self.comparison(node, at, source)
+                return links[0] if len(links) == 1 else Logic(at, source, "and", links)
             case ast.BoolOp():
-                return self.logic(node, at, end, depth + 1)
+                word = "and" if isinstance(node.op, ast.And) else "or"
+                parts = (self.typed(part, "condition", word) for part in node.values)
+                return Logic(at, source, word, tuple(parts))
             case ast.Call():
-                return self.call(node, at, end, depth + 1)
+                return Call(at, source, *self.call(node))
         raise self.wrong(node, REFUSED.get(type(node), f"{type(node).__name__} is not allowed"))
 
-    def typed(self, node: ast.expr, depth: int, wanted: Type, what: str) -> Node:
+    def typed(self, node: ast.expr, wanted: Type, what: str) -> Node:
         """Read `node` and insist on its type."""
-        found = self.read(node, depth)
-        if wanted not in ("either", type_of(found)):
+        part = self.read(node)
+        if wanted not in ("either", type_of(part)):
             kinds = {"number": "numbers", "condition": "conditions such as a > b"}
             advice = "sum() counts where a condition is true" if what == "count()" else ""
-            raise self.wrong(node, f"{what} takes {kinds[wanted]}, not {type_of(found)}s", advice)
-        return found
+            raise self.wrong(node, f"{what} takes {kinds[wanted]}, not {type_of(part)}s", advice)
+        return part
 
-    def constant(self, node: ast.Constant, at: int, end: int) -> Node:
+    def constant(self, node: ast.Constant, source: str) -> int | float:
         value = node.value
-        if isinstance(value, bool):
-            return Truth(at, end, value)
         if not isinstance(value, int | float):
-            raise self.wrong(node, f"constant '{self.text[at:end]}' is not a real number")
+            raise self.wrong(node, f"constant '{source}' is not a real number")
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             raise self.wrong(node, f"number does not fit in {MAX_BITS} bits")
         if value in (float("inf"), float("-inf")):
             raise self.wrong(node, "number is too large")
-        return Number(at, end, value)
+        return value
 
-    def name(self, node: ast.Name, at: int, end: int) -> Node:
-        written = self.text[at:end]
-        if written in FUNCTIONS:
-            raise self.wrong(
-                node, f"function '{written}' without its arguments", f"write {written}(...)"
-            )
-        if "." not in written:
-            raise self.wrong(node, f"unknown name '{written}'", "a path has at least two parts")
-        return Path(at, end, written)
+    def name(self, node: ast.Name, source: str) -> str:
+        if source in FUNCTIONS:
+            advice = f"write {source}(...)"
+            raise self.wrong(node, f"function '{source}' without its arguments", advice)
+        if "." not in source:
+            raise self.wrong(node, f"unknown name '{source}'", "a path has at least two parts")
+        return source
 
-    def subscript(self, node: ast.Subscript, at: int, end: int, depth: int) -> Node:
-        base = self.read(node.value, depth)
-        if not isinstance(node.slice, ast.Slice):
-            return Index(at, end, base, self.position(node.slice, depth))
-        lower, upper, step = (
-            self.position(part, depth) if part else None
-            for part in (node.slice.lower, node.slice.upper, node.slice.step)
-        )
-        return Slice(at, end, base, lower, upper, step)
-
-    def position(self, node: ast.expr, depth: int) -> Node:
+    def position(self, node: ast.expr) -> Node:
         """Read an index: whole constants, parameters and sums of them."""
-        found = self.typed(node, depth, "number", "an index")
-        for part in walk(found):
+        position = self.typed(node, "number", "an index")
+        for part in walk(position):
             match part:
-                case Number(value=int()) | Unary() | Arithmetic(operator="+" | "-" | "*" | "//"):
+                case Constant(given=int()) | Unary() | Binary(operator="+" | "-" | "*" | "//"):
                     continue
                 case Path(name=name) if name.startswith(PARAMS):
                     continue
             raise self.wrong(node, "an index is made of whole numbers and params")
-        return found
+        return position
 
-    def unary(self, node: ast.UnaryOp, at: int, end: int, depth: int) -> Node:
+    def unary(self, node: ast.UnaryOp) -> tuple[str, Type]:
         if isinstance(node.op, ast.Not):
-            return Unary(at, end, "not", self.typed(node.operand, depth, "condition", "not"))
-        if not isinstance(node.op, ast.USub):
-            raise self.wrong(node, "unary + is not allowed")
-        return Unary(at, end, "-", self.typed(node.operand, depth, "number", "-"))
+            return "not", "condition"
+        if isinstance(node.op, ast.USub):
+            return "-", "number"
+        raise self.wrong(node, "unary + is not allowed")
 
-    def arithmetic(self, node: ast.BinOp, at: int, end: int, depth: int) -> Node:
+    def operator(self, node: ast.BinOp) -> str:
         word = ARITHMETIC.get(type(node.op))
         if word is None:
-            power = isinstance(node.op, ast.Pow)
-            raise self.wrong(
-                node, "powers are not allowed" if power else "bit operations are not allowed"
-            )
-        left = self.typed(node.left, depth, "number", word)
-        return Arithmetic(at, end, word, left, self.typed(node.right, depth, "number", word))
+            kind = "powers" if isinstance(node.op, ast.Pow) else "bit operations"
+            raise self.wrong(node, f"{kind} are not allowed")
+        return word
 
-    def comparison(self, node: ast.Compare, at: int, end: int, depth: int) -> Node:
+    def comparison(self, node: ast.Compare, at: int, source: str) -> tuple[Node, ...]:
         words = [COMPARISONS.get(type(operator), "") for operator in node.ops]
         if "" in words:
             raise self.wrong(node, "'is' and 'in' are not allowed", "compare with ==")
-        operands = (
-            self.typed(part, depth, "number", words[0]) for part in (node.left, *node.comparators)
-        )
-        return Comparison(at, end, tuple(words), tuple(operands))
+        parts = [self.typed(part, "number", words[0]) for part in (node.left, *node.comparators)]
+        links = zip(words, parts, parts[1:], strict=False)
+        return tuple(Binary(at, source, *link) for link in links)
 
-    def logic(self, node: ast.BoolOp, at: int, end: int, depth: int) -> Node:
-        word = "and" if isinstance(node.op, ast.And) else "or"
-        operands = (self.typed(part, depth, "condition", word) for part in node.values)
-        return Logic(at, end, word, tuple(operands))
-
-    def call(self, node: ast.Call, at: int, end: int, depth: int) -> Node:
-        target = node.func
+    def call(self, node: ast.Call) -> tuple[Function, tuple[Node, ...]]:
+        target, count = node.func, len(node.args)
         name = self.text[target.col_offset : target.end_col_offset]
         if not isinstance(target, ast.Name) or "." in name:
             raise self.wrong(target, "only a named function can be called")
         if name not in FUNCTIONS:
-            raise self.wrong(
-                target, f"unknown function '{name}'", nearest(name, FUNCTIONS, len(FUNCTIONS))
-            )
+            raise self.wrong(target, f"unknown function '{name}'", nearest(name, FUNCTIONS))
         if node.keywords:
             raise self.wrong(node.keywords[0], f"{name}() takes no keyword arguments")
-        function, several = FUNCTIONS[name], name in ("min", "max")
-        wanted = function.vectors + function.extra
-        if len(node.args) != wanted and not (several and len(node.args) > 1):
-            raise self.wrong(
-                node, f"{name}() takes {wanted} argument{'s'[: wanted > 1]}, not {len(node.args)}"
-            )
-        types: list[Type] = [function.takes] + ["number"] * (len(node.args) - 1)
-        arguments = [
-            self.typed(part, depth, wants, f"{name}()")
-            for part, wants in zip(node.args, types, strict=True)
-        ]
-        if name in ("quantile", "hist_quantile"):
-            self.quantile(node.args[-1], arguments[-1])
-        return Call(at, end, name, tuple(arguments))
-
-    def quantile(self, node: ast.expr, q: Node) -> None:
-        if isinstance(q, Number) and not 0 <= q.value <= 1:
-            raise self.wrong(node, f"a quantile is between 0 and 1, not {self.text[q.at : q.end]}")
+        function = FUNCTIONS[name]
+        if not function.may_have(count):
+            wanted = len(function.arguments)
+            arguments = "1 argument" if wanted == 1 else f"{wanted} arguments"
+            needed = "at least 1 argument" if function.mixed else arguments
+            raise self.wrong(node, f"{name}() takes {needed}, not {count}")
+        types: list[Type] = [function.takes] + ["number"] * (count - 1)
+        pairs = zip(node.args, types, strict=True)
+        given = tuple(self.typed(part, wants, f"{name}()") for part, wants in pairs)
+        last = given[-1]
+        if (
+            function.arguments[-1] == "q"
+            and isinstance(last, Constant)
+            and not 0 <= last.given <= 1
+        ):
+            what = f"a quantile is between 0 and 1, not {last.source}"
+            raise self.wrong(node.args[-1], what)
+        return function, given

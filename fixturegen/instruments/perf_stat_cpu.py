@@ -31,7 +31,7 @@ class PerfStatCpu(Instrument):
 
     def wrap(self, start: Start, output: Path) -> Start:
         """Return `start` under `perf stat -a -C`, which writes its counts to `output`."""
-        return perf.wrapped(start, perf.stat_words(output, max(start.cpus, default=0)))
+        return perf.wrapped(start, perf.stat_argv(output, max(start.cpus, default=0)))
 
     def after(self, subject: Subject) -> Columns:
         """Return what it counted."""

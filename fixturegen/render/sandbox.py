@@ -18,6 +18,9 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context as JinjaContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from fixturegen.errors import nearest
+from fixturegen.render import mistakes
+
 # Left out: random (another text each time), attr, and what is about HTML.
 KEPT = re.findall(
     r"\w+",
@@ -116,7 +119,11 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return `obj.attribute`."""
         owner = obj.function if type(obj) is Function else obj
-        return _steady(super().getattr(owner, attribute), attribute)
+        value = super().getattr(owner, attribute)
+        if type(value) is StrictUndefined and type(owner) is dict and not hasattr(owner, attribute):
+            hint = f"there is no {attribute!r} here; {nearest(attribute, map(str, owner))}"
+            return self.undefined(hint.removesuffix("; "))
+        return _steady(value, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Return `obj[argument]`."""
@@ -127,5 +134,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Call what a template calls."""
         named = type(function) is Function
         called = function.function if named else function
-        made = super().call(context, called, *args, **kwargs)
+        try:
+            made = super().call(context, called, *args, **kwargs)
+        except TypeError as error:
+            if named:
+                mistakes.arguments(error, called, function.name, (args, kwargs))
+            raise
         return _steady(made, function.name if named else "it")

@@ -192,15 +192,16 @@ def render_text(created: Sandbox, template: str, values: Mapping[str, Any], show
         at = f"{error.filename or shown}:{error.lineno}"
         raise errors.SpecError(f"{at}: {error.message}") from error
     except jinja2.exceptions.SecurityError as error:
-        raise errors.SpecError(f"{mistakes.place(error, shown)}: {error}") from error
+        what, hint = mistakes.instead(str(error))
+        raise errors.SpecError(f"{mistakes.place(error, shown)}: {what}", hint) from error
     except jinja2.UndefinedError as error:
         said = str(error).replace(mistakes.Params.shown, "params has no ")
         raise errors.SpecError(
-            f"{mistakes.place(error, shown)}: {said}", mistakes.near(said, values)
+            f"{mistakes.place(error, shown)}: {said}", mistakes.near(said, values, created.globals)
         ) from error
-    except mistakes.OutsideError as error:
+    except mistakes.MisuseError as error:
         raise errors.SpecError(
-            f"{mistakes.place(error, shown)}: {error.what}", error.hint
+            f"{mistakes.place(error, shown)}: {error.what}", error.hint, error.quoted
         ) from error
     except errors.FixturegenError:
         raise

@@ -1,8 +1,16 @@
 """Summary to text through the fixture's report template; which run is the fixture's text."""
 
 from fixturegen.report.ahead import prepare
-from fixturegen.report.text import render_report, stored_text, text_path
+from fixturegen.report.text import callables, render_report, stored_text, text_path
 from fixturegen.runs.head import current_run
 from fixturegen.runs.summary import summarise
 
-__all__ = ["current_run", "prepare", "render_report", "stored_text", "summarise", "text_path"]
+__all__ = [
+    "callables",
+    "current_run",
+    "prepare",
+    "render_report",
+    "stored_text",
+    "summarise",
+    "text_path",
+]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
-
-import msgspec
 
 from fixturegen import errors
 from fixturegen.instruments.profile import Profile
-from fixturegen.report.view import shown
+from fixturegen.report.values import Above, Number, Plain, plain, shown
 from fixturegen.runs import context, record
 from fixturegen.runs.summary import Summary
 
@@ -21,15 +19,11 @@ class Attached:
         self._summary = summary
         self._stored = stored
 
-    def functions(self) -> dict[str, Any]:
-        """Return what a template may call, by name."""
-        return {"attachment": self.attachment, "attached": self.attached, "above": self.above}
-
     def attached(self, name: str) -> bool:
         """Return whether the run has a file of this name."""
         return name in self._stored.context.attachments
 
-    def attachment(self, name: str) -> Any:
+    def attachment(self, name: str) -> Plain:
         """Return a profile's values, the lines of any other file, None if there is none.
 
         Raises errors.CheckError if it is not what the run kept, errors.DataError if it is no
@@ -40,13 +34,26 @@ class Attached:
             return None
         where = f"{self._stored.shown}/{name}"
         if name.endswith(".json"):
-            return shown(msgspec.to_builtins(context.read(content, Profile, where)))
+            return shown(plain(context.read(content, Profile, where)))
         try:
             return shown(content.decode("utf-8").splitlines())
         except UnicodeDecodeError as error:
             raise errors.DataError(f"{where}: is not UTF-8", context.RESTORE) from error
 
-    def above(self, case: str, line: str, limit: float | None) -> dict[str, Any]:
+    def attachments(self, rows: Sequence[Plain], *endings: str) -> list[Plain]:
+        """Return rows with the files beside the samples that are called after their case.
+
+        Each ending is a field: the file's name, or "". `lines`: how many the first of them has.
+        """
+        made = []
+        for row in rows:
+            names = {ending: f"{row['path'].replace('.', '-')}.{ending}" for ending in endings}
+            there = {e: name if self.attached(name) else "" for e, name in names.items()}
+            first = self.attachment(names[endings[0]]) if endings and there[endings[0]] else None
+            made.append({**row, **there, "lines": None if first is None else len(first)})
+        return made
+
+    def above(self, case: str, line: str, limit: Number | None) -> Above:
         """Return how many of a case's messages took more than `limit`, of how many, and the share.
 
         Of the histogram that the lines `line` print in columns `ns` and `count`, over the
@@ -65,4 +72,8 @@ class Attached:
                 all_ += int(count)
                 over += int(count) if limit is not None and float(ns) > limit else 0
         share = float(Fraction(over, all_)) if all_ and limit is not None else None
-        return {"over": over, "of": all_, "share": share}
+        return Above(over, all_, share)
+
+    def share(self, case: str, line: str, limit: Number | None) -> Number | None:
+        """Return the share of `above`."""
+        return self.above(case, line, limit).share

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from fixturegen import visible
+from fixturegen.report.values import Rung
 from fixturegen.runs.context import Reading
 from fixturegen.tune import KNOBS
 
@@ -15,19 +15,15 @@ UNREAD = "not read"
 
 def rungs(
     found: Mapping[str, Mapping[str, Sequence[Reading]]],
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return program, mode: {turned, states, reasons, words}, from the context's `rungs`.
-
-    turned: the knobs that the rung had turned; states: every knob's state, `A, then B` if it
-    changed between readings; reasons: why a state is unknown; words: the turned ones with theirs.
-    """
+) -> dict[str, dict[str, Rung]]:
+    """Return program, mode, rung, from the context's `rungs`."""
     return {
         program: {mode: _rung(readings) for mode, readings in modes.items()}
         for program, modes in found.items()
     }
 
 
-def _rung(readings: Sequence[Reading]) -> dict[str, Any]:
+def _rung(readings: Sequence[Reading]) -> Rung:
     read = [state for each in readings for state in (each.before, each.after) if state]
     states, reasons = {}, {}
     # Not in the order of the context, which is another one when it comes from its file.
@@ -38,9 +34,9 @@ def _rung(readings: Sequence[Reading]) -> dict[str, Any]:
         for words in distinct:
             if words.startswith(UNKNOWN):
                 reasons[knob] = visible.escape(words.removeprefix(UNKNOWN), 160)
-    turned = list(readings[-1].turned)
+    turned = readings[-1].turned
     words = ", ".join(f"{knob} {states.get(knob, UNREAD)}" for knob in turned)
-    return {"turned": turned, "states": states, "reasons": reasons, "words": words}
+    return Rung(turned, states, reasons, words)
 
 
 def _state(words: str) -> str:

@@ -1,248 +1,296 @@
-"""What a report template sees: plain values, and functions from names to plain values."""
+"""What a report template may call: functions from names to plain values and to text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
 
-import msgspec
+from msgspec.structs import replace
 
 from fixturegen import stats, units, visible
+from fixturegen.errors import nearest
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import path_part
-from fixturegen.runs.context import Context
-from fixturegen.runs.summary import Number, Summary
+from fixturegen.model import Paths, Program, path_part
+from fixturegen.render.mistakes import MisuseError
+from fixturegen.report import formats
+from fixturegen.report.attached import Attached
+from fixturegen.report.cells import Cells
+from fixturegen.report.columns import auto, column, count, fill, per, share_above, text
+from fixturegen.report.formats import ABSENT
+from fixturegen.report.table import Tables
+from fixturegen.report.tuned import rungs
+from fixturegen.report.values import (
+    TEXT,
+    Groups,
+    Half,
+    Number,
+    Plain,
+    Process,
+    Reason,
+    Row,
+    Stat,
+    plain,
+    shown,
+)
+from fixturegen.runs import record
+from fixturegen.runs.summary import CaseSummary, Summary
 
-ABSENT = "-"
+Functions: TypeAlias = dict[str, Callable[..., Plain]]
+Chosen: TypeAlias = str | Sequence[str] | Mapping[str, str]
 
+UNSAID = "no process of it ended well"
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """Return an aligned table; `align` has l or r for each column (the first l, others r).
-
-    Cells are text already: nothing is parsed as a number, nothing depends on what is installed.
-    """
-    import tabulate
-
-    tabulate.WIDE_CHARS_MODE = False
-    columns = len(headers) if headers else max((len(row) for row in rows), default=0)
-    letters = align or "l" + "r" * (columns - 1)
-    text: str = tabulate.tabulate(
-        [[str(cell) for cell in row] for row in rows],
-        headers=list(headers) or (),
-        tablefmt="simple" if headers else "plain",
-        colalign=["left" if letter == "l" else "right" for letter in letters[:columns]]
-        if rows
-        else None,
-        disable_numparse=True,
-    )
-    return "\n".join(line.rstrip() for line in text.splitlines())
-
-
-def wrap(text: str, indent: int = 0, width: int = 100) -> str:
-    """Return text broken between words at `width` columns, every line indented."""
-    import textwrap
-
-    margin = " " * indent
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=margin,
-        subsequent_indent=margin,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def number(value: Number | None, decimals: int = 0) -> str:
-    """Return a number with so many decimals, half-even; `-` for one that was not measured."""
-    return ABSENT if value is None else units.format_number(value, decimals)
-
-
-def pad(value: Number | str | None, width: int, decimals: int = 0) -> str:
-    """Return a number, or text, right-aligned to `width`."""
-    text = value if isinstance(value, str) else number(value, decimals)
-    return text.rjust(width)
-
-
-def short(ns: Number | None, decimals: int = 1) -> str:
-    """Return nanoseconds in the unit that reads best."""
-    return ABSENT if ns is None else units.short(ns, decimals)
-
-
-def ratio(one: Number | None, other: Number | None, decimals: int = 1) -> str:
-    """Return `one / other` as `12.3x`, or `-`."""
-    return ABSENT if one is None or not other else units.format_ratio(one / other, decimals)
-
-
-def histogram(values: Sequence[int], counts: Sequence[int], unit: str = "ns") -> str:
-    """Return the lines of a histogram: two buckets an octave, and a `#` for each doubling.
-
-    values and counts run parallel, as a program printed them. The bars are logarithmic so that one
-    value in a million is seen; the count stands beside. Buckets between the ends that nothing fell
-    into have a line too.
-    """
-    buckets: dict[int, int] = {}
-    for value, count in zip(values, counts, strict=True):
-        place = _bucket(value)
-        buckets[place] = buckets.get(place, 0) + count
-    filled = [place for place, count in buckets.items() if count]
-    if not filled:
-        return ABSENT
-    rows = [
-        (str(_start(place)), str(_start(place + 1) - 1), buckets.get(place, 0))
-        for place in range(min(filled), max(filled) + 1)
-    ]
-    wide, long = len(rows[-1][1]), len(str(max(count for _, _, count in rows)))
-    lines = [
-        f"{low:>{wide}} - {high:>{wide}} {unit}  {count:>{long}}  {'#' * count.bit_length()}"
-        for low, high, count in rows
-    ]
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _bucket(value: int) -> int:
-    """Return the place of a value among buckets that begin at 0, 1, 2, 3, 4, 6, 8, 12, 16, ..."""
-    if value < 2:
-        return max(value, 0)
-    octave = value.bit_length() - 1
-    return 2 * octave + (value >> (octave - 1) & 1)
-
-
-def _start(place: int) -> int:
-    return place if place < 2 else (2 + place % 2) << (place // 2 - 1)
-
-
-def shown(value: Any) -> Any:
-    """Return plain values whose texts are short and show control and bidi characters escaped."""
-    if isinstance(value, str):
-        return visible.escape(value, 300)
-    if isinstance(value, list | tuple):
-        return [shown(each) for each in value]
-    if isinstance(value, dict):
-        return {visible.escape(str(key), 300): shown(each) for key, each in value.items()}
-    return value
+# What needs no run.
+TEXTS: Functions = {
+    "number": formats.number,
+    "pad": formats.pad,
+    "short": formats.short,
+    "ratio": formats.ratio,
+    "percent": units.format_percent,
+    "size": units.format_bytes,
+    "wrap": formats.wrap,
+    "plural": units.plural,
+    "histogram": formats.histogram,
+    "lines": formats.lines,
+    "text": text,
+    "column": column,
+    "count": count,
+    "share_above": share_above,
+    "per": per,
+}
 
 
 class View:
     """The functions of one run's report. Paths are `program.language[.build].mode.metric`."""
 
-    def __init__(self, summary: Summary, context: Context | None = None) -> None:
+    def __init__(self, summary: Summary, stored: record.Stored) -> None:
         self._summary = summary
-        self._binaries = context.binaries if context else {}
-        self._unmeasured = context.unmeasured if context else {}
+        self._context = stored.context
+        self._binaries = Paths(stored.context.binaries)
+        self._unmeasured = Paths(stored.context.unmeasured)
+        self._attached = Attached(summary, stored)
+        self._rungs = rungs(stored.context.rungs)
+        self._stats: dict[str, Stat] = {}
 
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> Functions:
         """Return what a template may call, by name."""
+        own: list[Callable[..., Plain]] = [
+            self.stat, self.values, self.split, self.explained, self.processes, self.printed,
+            self.cases, self.metrics, self.groups, self.rounds, self.reasons, self.unmeasured,
+            self.binary, self.above, self._attached.attachment, self._attached.attached,
+            self._attached.attachments,
+        ]  # fmt: skip
         return {
-            "table": table,
-            "number": number,
-            "pad": pad,
-            "short": short,
-            "ratio": ratio,
-            "percent": units.format_percent,
-            "size": units.format_bytes,
-            "stat": self.stat,
-            "values": self.values,
-            "processes": self.processes,
-            "printed": self.printed,
-            "split": self.split,
-            "cases": self.cases,
-            "explained": self.explained,
-            "binary": self.binary,
+            **TEXTS,
+            **{function.__name__: function for function in own},
+            "table": Tables(Cells(self._summary), self._attached.share).table,
             "label": label,
-            "wrap": wrap,
-            "histogram": histogram,
-            "plural": plural,
-            "unmeasured": self.unmeasured,
         }
 
     def values(self, path: str) -> list[Number]:
         """Return the processes' values of a path; [] if none was measured."""
-        return self._summary.values(path)
+        try:
+            return self._summary.values(path)
+        except KeyError:
+            known = [f"{p}.{m}" for p, case in self._summary.cases.items() for m in case.values]
+            raise MisuseError(f"unknown path {path!r}", nearest(path, known)) from None
 
-    def stat(self, path: str) -> dict[str, Any]:
-        """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path.
-
-        Every number is None if nothing was measured; groups is None, or has the counts and
-        medians of the two groups: low_n, high_n, low, high.
-        """
-        known = self._summary.stats.get(path)
-        if known is None:
-            known = _stat(sorted(self._summary.values(path)))
-            self._summary.stats[path] = known
-        return {**known, "unit": self._summary.unit(path)}
+    def stat(self, path: str) -> Plain:
+        """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path (`Stat`)."""
+        if path not in self._stats:
+            self.values(path)  # or says that there is no such path
+            self._stats[path] = statistics(self._summary, path)
+        return plain(self._stats[path])
 
     def explained(self, path: str, other: str) -> str:
         """Return yes or no: whether `other` explains the two groups of `path`; - without groups."""
-        values, against = self._summary.values(path), self._summary.values(other)
+        values, against = self.values(path), self.values(other)
         found = stats.groups(values) if values else None
         if found is None or len(against) != len(values):
             return ABSENT
         return stats.explained_by(values, against, found)
 
-    def split(self, path: str, by: str) -> list[dict[str, Any]]:
+    def split(self, path: str, by: str) -> Plain:
         """Return n and median of a path for the processes where `by` is 0, then where it is not."""
-        pairs = list(zip(self._summary.values(path), self._summary.values(by), strict=True))
+        pairs = list(zip(self.values(path), self.values(by), strict=True))
         halves = [[v for v, b in pairs if not b], [v for v, b in pairs if b]]
-        return [{"n": len(h), "median": stats.median(h) if h else None} for h in halves]
+        return [plain(Half(len(h), stats.median(h) if h else None)) for h in halves]
 
-    def processes(self, case: str) -> list[dict[str, Any]]:
-        """Return one dict an ok process of a case: round, after, and each metric by name."""
-        found = self._summary.cases[case]
+    def processes(self, case: str | list[Plain]) -> Plain:
+        """Return one entry for each ok process of a case (`Process`), and each metric by name.
+
+        case: its path, or rows: then the processes of all in the order in which they ran.
+        """
+        if isinstance(case, str):
+            return self._processes(self._case(case))
+        all_ = [entry for row in case for entry in self._processes(self._case(row["path"]))]
+        return sorted(all_, key=lambda entry: int(entry["position"]))
+
+    def _processes(self, found: CaseSummary) -> list[Plain]:
+        of = found.case
         return [
             {
-                "round": number,
-                "position": found.positions[i],
-                "mode": found.case.mode,
-                "after": visible.escape(found.after[i], 300),
-                **{name: column[i] for name, column in found.values.items()},
+                **plain(
+                    Process(
+                        round=number,
+                        position=found.positions[i],
+                        path=of.path,
+                        label=label(of.language),
+                        build=of.build,
+                        mode=of.mode,
+                        after=visible.escape(found.after[i], TEXT),
+                    )
+                ),
+                **{name: values[i] for name, values in found.values.items()},
             }
             for i, number in enumerate(found.rounds)
         ]
 
-    def printed(self, case: str, index: int = 0) -> dict[str, dict[str, list[int | str]]]:
+    def printed(self, case: str, index: int = 0) -> Plain:
         """Return what the case's process `index` (of the first five kept) printed: {} if none."""
-        kept = self._summary.cases[case].kept
+        kept = self._case(case).kept
         return kept[index] if index < len(kept) else {}
 
     def cases(
-        self, program: str, language: str = "", build: str = "", mode: str = ""
-    ) -> list[dict[str, Any]]:
-        """Return the cases of a program, narrowed by what is given, in the order of declaration."""
-        found = []
+        self,
+        program: str,
+        language: Chosen = "",
+        build: Chosen = "",
+        mode: Chosen = "",
+        by: str = "",
+        names: Mapping[str, str] | None = None,
+    ) -> Plain:
+        """Return the cases of a program (`Row`) in the languages of the run.
+
+        language, build and mode narrow them: one name, several in the order that is wanted, or a
+        mapping of modes to what the rows are called (`"cold": "{label}, cold"`); names: only this,
+        for some modes. The order is that of declaration, languages first;
+        by="mode" puts what has one mode together.
+        """
+        of = self._program(program)
+        ranks = [
+            _ranks("language", language, self._summary.fixture.languages),
+            _ranks("build", build, [b.name for b in of.builds]),
+            _ranks("mode", mode, [m.name for m in of.modes]),
+        ]
+        called = {**(mode if isinstance(mode, Mapping) else {}), **(names or {})}
+        _ranks("mode", called, [m.name for m in of.modes])
+        chosen = []
         for path, each in self._summary.cases.items():
             case = each.case
-            if case.program != program or language not in ("", case.language):
+            parts = (case.language, case.build, case.mode)
+            if case.program != program or not self._has(case.language):
                 continue
-            if build not in ("", case.build) or mode not in ("", case.mode):
-                continue
-            found.append(
-                {
-                    "path": path,
-                    "program": program,
-                    "language": case.language,
-                    "label": label(case.language),
-                    "build": case.build,
-                    "mode": case.mode,
-                    "n": each.count,
-                    "failed": len(each.failed),
-                    "rcu": each.rcu,
-                }
-            )
-        return found
+            if all(part in rank for part, rank in zip(parts, ranks, strict=True)):
+                order = [rank[part] for part, rank in zip(parts, ranks, strict=True)]
+                chosen.append((order, self._row(path, each, called.get(case.mode, case.mode))))
+        kinds = ("language", "build", "mode")
+        if by not in ("", *kinds):
+            raise MisuseError(f"by={by!r}", nearest(by, kinds))
+        first = kinds.index(by or "language")
+        chosen.sort(key=lambda pair: (pair[0][first], pair[0]))
+        return [plain(row) for _, row in chosen]
+
+    def _has(self, language: str) -> bool:
+        """Whether the run has a language; the text says elsewhere why it lacks one."""
+        return language in self._context.languages
+
+    def _row(self, path: str, each: CaseSummary, called: str) -> Row:
+        case = each.case
+        row = Row(
+            path=path,
+            program=case.program,
+            language=case.language,
+            label=label(case.language),
+            build=case.build,
+            mode=case.mode,
+            text=called,
+            n=each.count,
+            failed=len(each.failed),
+            rcu=each.rcu,
+            rung=self._rungs.get(case.program, {}).get(case.mode),
+        )
+        return replace(row, text=fill(called, plain(row)))
+
+    def metrics(self, rows: Sequence[Plain], metrics: Sequence[str] = ()) -> Plain:
+        """Return each row once for each metric of its mode: fields `metric`, `unit`, `two_groups`.
+
+        metrics: only these. `two_groups` says how many processes lie around which two values, or
+        is "".
+        """
+        made = []
+        for row in rows:
+            case = self._case(row["path"])
+            if unknown := [name for name in metrics if name not in case.values]:
+                hint = nearest(unknown[0], case.values)
+                raise MisuseError(f"unknown metric {unknown[0]!r} of {row['path']}", hint)
+            for name in metrics or case.values:
+                known = self.stat(f"{row['path']}.{name}")
+                two = _two(known["groups"]) if known["groups"] else ""
+                made.append({**row, "metric": name, "unit": known["unit"], "two_groups": two})
+        return made
+
+    def groups(self, rows: Sequence[Plain], explained_by: str = "") -> Plain:
+        """Return those rows of `metrics(...)` whose processes fall into two groups.
+
+        They have the fields of `Groups` too, and `explained`: yes or no, whether that metric
+        explains them.
+        """
+        made = []
+        for row in rows:
+            path = f"{row['path']}.{row['metric']}"
+            if known := self.stat(path)["groups"]:
+                other = f"{row['path']}.{explained_by}"
+                why = self.explained(path, other) if explained_by else ABSENT
+                made.append({**row, **known, "explained": why})
+        return made
+
+    def rounds(self, rows: Sequence[Plain]) -> Plain:
+        """Return each row once for each round of its case; cells are of that round alone."""
+        return [{**row, "round": r} for row in rows for r in self._case(row["path"]).rounds]
+
+    def above(self, case: str, line: str, limit: Number | None) -> Plain:
+        """Return how many of a case's messages in the histogram `line` took more than `limit`."""
+        return plain(self._attached.above(self._known(case), line, limit))
+
+    def reasons(self, rows: Sequence[Plain]) -> Plain:
+        """Return why rows were not measured: each reason once, with its rows (`Reason`)."""
+        found: dict[str, list[Plain]] = {}
+        for row in rows:
+            if not self._case(row["path"]).count:
+                found.setdefault(self.unmeasured(row["path"]) or UNSAID, []).append(row)
+        return [plain(Reason(reason, tuple(of))) for reason, of in found.items()]
 
     def unmeasured(self, case: str) -> str:
         """Return why a case was not measured, with the command that would; "" if it was."""
-        return visible.escape(self._unmeasured.get(case, ""), 300)
+        return visible.escape(self._unmeasured.get(self._known(case), ""), TEXT)
 
-    def binary(self, program: str, language: str, build: str = "") -> dict[str, Any] | None:
-        """Return a binary's facts (sha256, shown, elf, bindings), or None if it was not built."""
+    def binary(self, program: str, language: str, build: str = "") -> Plain:
+        """Return a binary's facts (sha256, shown, elf, bindings), or none if it was not built."""
         name = f"{program}.{language}" + (f".{path_part(build)}" if build else "")
         found = self._binaries.get(name)
         if found is None:
+            of = self._program(program)
+            _ranks("language", language, self._summary.fixture.languages)
+            _ranks("build", build, [b.name for b in of.builds])
             return None
-        plain: dict[str, Any] = shown(msgspec.to_builtins(found))
-        return plain if found.kernel.name else {**plain, "kernel": {}}
+        facts = shown(plain(found))
+        return facts if found.kernel.name else {**facts, "kernel": {}}
+
+    def _case(self, path: str) -> CaseSummary:
+        return self._summary.cases[self._known(path)]
+
+    def _known(self, path: str) -> str:
+        """Return the case that a path means; raises MisuseError with the nearest one."""
+        if path not in self._summary.cases:
+            raise MisuseError(f"unknown case {path!r}", nearest(path, self._summary.cases))
+        return path
+
+    def _program(self, name: str) -> Program:
+        programs = {program.name: program for program in self._summary.fixture.programs}
+        if name not in programs:
+            raise MisuseError(f"unknown program {name!r}", nearest(name, programs))
+        return programs[name]
 
 
 def label(language: str) -> str:
@@ -250,37 +298,41 @@ def label(language: str) -> str:
     return LANGUAGES.label(language)
 
 
-def plural(count: int, noun: str) -> str:
-    """Return `1 sample`, `2 samples`."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+def _ranks(what: str, chosen: Chosen, known: Collection[str]) -> dict[str, int]:
+    """Return the place of each chosen name; all are, if none is named.
+
+    Raises MisuseError for a name that is not known.
+    """
+    names = [chosen] if isinstance(chosen, str) and chosen else list(chosen) or list(known)
+    if unknown := [name for name in names if name not in known]:
+        raise MisuseError(f"unknown {what} {unknown[0]!r}", nearest(unknown[0], known))
+    return {name: place for place, name in enumerate(names)}
 
 
-def _stat(ordered: list[Number]) -> dict[str, Any]:
-    """Return what `View.stat` tells of sorted values: every function sorts what is sorted."""
+def statistics(summary: Summary, path: str) -> Stat:
+    """Return the statistics of a path; KeyError if the fixture has no such metric."""
+    unit = summary.unit(path)
+    ordered = sorted(summary.values(path))  # every function sorts what is sorted
     if not ordered:
-        names = ("median", "min", "max", "q1", "q3", "iqr", "mad", "groups")
-        return {"n": 0, **dict.fromkeys(names)}
+        return Stat(unit=unit)
     q1, q3 = stats.quantile(ordered, 0.25), stats.quantile(ordered, 0.75)
-    return {
-        "n": len(ordered),
-        "median": stats.median(ordered),
-        "min": ordered[0],
-        "max": ordered[-1],
-        "q1": q1,
-        "q3": q3,
-        "iqr": q3 - q1,
-        "mad": stats.mad(ordered),
-        "groups": _groups(ordered),
-    }
+    two = stats.groups(ordered)
+    return Stat(
+        n=len(ordered),
+        median=stats.median(ordered),
+        min=ordered[0],
+        max=ordered[-1],
+        q1=q1,
+        q3=q3,
+        iqr=q3 - q1,
+        mad=stats.mad(ordered),
+        groups=two and Groups(two.low, two.high, two.low_median, two.high_median),
+        unit=unit,
+    )
 
 
-def _groups(values: Sequence[Number]) -> dict[str, Any] | None:
-    found = stats.groups(values)
-    if found is None:
-        return None
-    return {
-        "low_n": found.low,
-        "high_n": found.high,
-        "low": found.low_median,
-        "high": found.high_median,
-    }
+def _two(groups: Mapping[str, Number]) -> str:
+    low, high = (units.format_number(groups[k], auto(groups[k])) for k in ("low", "high"))
+    if low == high:
+        low, high = (units.format_number(groups[k], 2) for k in ("low", "high"))
+    return f"{groups['low_n']} around {low}, {groups['high_n']} around {high}"

@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from fixturegen import errors
 from fixturegen.build.binary import Binary
@@ -22,7 +22,7 @@ from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
 from fixturegen.launcher.hello import Hello
 from fixturegen.machine.values import Machine
-from fixturegen.model import Sha256, Text, Texts, Value, Whole
+from fixturegen.model import Sha256, Text, Texts, Value, Whole, canonical
 
 FORMAT = 2  # 1 had neither a number nor digests of itself and of the compressed samples
 KNOWN = (1, FORMAT)
@@ -115,6 +115,11 @@ class Context(Struct, frozen=True, kw_only=True):
     lacking: Texts | None = None  # why it must not become the fixture's text
     samples: Kept | None = None
     digest: Sha256 | None = None  # of the file's bytes, with zeros in its place; not in format 1
+
+    def __post_init__(self) -> None:
+        """Name binaries and cases as they are named now, whether builds were declared or not."""
+        for name in ("binaries", "unmeasured", "skipped", "walls_ns"):
+            force_setattr(self, name, {canonical(k): v for k, v in getattr(self, name).items()})
 
     @property
     def complete(self) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import errors, expression, visible
 from fixturegen.fixture.checks import check_param
-from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Program, Sample, Value
+from fixturegen.fixture.claims import claim_names, instances
+from fixturegen.languages import LANGUAGES
+from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Paths, Program, Sample, Value
 from fixturegen.runs import record
 from fixturegen.runs.context import RESTORE
 
@@ -23,7 +24,7 @@ class MetricError(ValueError):
 
 
 class Metrics:
-    """Evaluates the metrics of one program's samples; expressions are compiled once."""
+    """Evaluates the metrics of one program's samples; expressions are parsed once."""
 
     def __init__(self, program: Program, params: Mapping[str, Value]) -> None:
         self._program = program
@@ -36,21 +37,22 @@ class Metrics:
         wanted = self._by_mode.get(mode)
         if wanted is None:
             wanted = self._by_mode[mode] = self._program.metrics_of(mode)
-        values: dict[str, Any] = dict(self._params)
+        values: dict[str, expression.Given] = dict(self._params)
         for name, columns in sample.lines.items():
             for column, entries in columns.items():
                 values[f"{name}.{column}"] = entries
         result: dict[str, Number] = {}
+        scope = expression.Scope(values)
         for name, metric in wanted.items():
             parsed = self._parsed[name]
             for path in parsed.paths:
                 if path not in values:
                     values[path] = _usage(sample, path)
-            try:
-                result[name] = expression.evaluate_metric(parsed, values)
-            except expression.EvaluationError as error:
-                if not metric.optional:
-                    raise MetricError(f"metric {name}: {error}") from error
+            value = expression.evaluate_metric(parsed, scope)
+            if not isinstance(value, expression.Unknown):
+                result[name] = value
+            elif not metric.optional:
+                raise MetricError(f"metric {name}: {'; '.join(value.reasons)}")
         return result
 
 
@@ -82,11 +84,25 @@ class CaseSummary(Struct):
 
 
 class ClaimResult(Struct, frozen=True):
-    """A claim's verdict on a run. kind: "count" if every metric that it cites is one."""
+    """A claim's verdict on a run. kind: "count" if every metric that it cites is one.
+
+    of: the language, build or program that a claim with `for` speaks of here, else "".
+    """
 
     claim: Claim
     verdict: expression.Verdict
     kind: Kind
+    of: str = ""
+
+    @property
+    def label(self) -> str:
+        """`of` as people write it: C++ for cpp."""
+        return LANGUAGES.label(self.of) if self.claim.for_each == "language" else self.of
+
+    @property
+    def about(self) -> str:
+        """What a message adds to the state: ` for Rust`, or nothing."""
+        return f" for {self.label}" if self.of else ""
 
 
 class Summary:
@@ -95,17 +111,18 @@ class Summary:
     def __init__(self, fixture: Fixture, params: Mapping[str, Value]) -> None:
         self.fixture = fixture
         self.params = dict(params)
-        self.cases = {
-            case.path: CaseSummary(
-                case, values={name: [] for name in program.metrics_of(case.mode)}
-            )
-            for program in fixture.programs
-            for case in program.cases()
-        }
+        self.cases = Paths(
+            {
+                case.path: CaseSummary(
+                    case, values={name: [] for name in program.metrics_of(case.mode)}
+                )
+                for program in fixture.programs
+                for case in program.cases()
+            }
+        )
         self.foreign: dict[str, int] = {}
-        self.stats: dict[str, dict[str, Any]] = {}  # of a path, once it was asked for
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
-        self._kinds = metric_kinds(fixture)
+        self._kinds = Paths(metric_kinds(fixture))
 
     def metrics(self, sample: Sample) -> dict[str, Number]:
         """Return the metrics of an ok sample; raises MetricError."""
@@ -129,8 +146,6 @@ class Summary:
         except MetricError as error:
             into.failed.append((sample.round, "unread", str(error)))
             return
-        if self.stats:
-            self.stats.clear()
         into.rounds.append(sample.round)
         into.positions.append(sample.position)
         into.after.append(sample.after)
@@ -172,21 +187,22 @@ class Summary:
         return self._kinds[path][1]
 
     def claims(self) -> list[ClaimResult]:
-        """Return the verdict of every claim."""
-        processes: dict[str, Any] = {
-            f"params.{key}": [value]
-            for key, value in self.params.items()
-            if not isinstance(value, str)
+        """Return every claim's verdict; a claim with `for` has one for each value."""
+        measured: dict[str, expression.Measured] = {
+            f"params.{key}": value for key, value in self.params.items()
         }
-        processes |= {path: self.values(path) for path in self._kinds}
+        measured.update((path, self.values(path)) for path in self._kinds)
+        names = claim_names(self.fixture)
         results = []
         for claim in self.fixture.claims:
-            parsed = expression.parse(claim.holds)
-            kinds = {self._kinds[p][0] for p in parsed.paths if p in self._kinds}
-            verdict = expression.evaluate_claim(parsed, processes)
-            if verdict.state == "fails" and claim.otherwise:
-                verdict = replace(verdict, state="undecided", reason=claim.otherwise)
-            results.append(ClaimResult(claim, verdict, "time" if "time" in kinds else "count"))
+            for instance in instances(self.fixture, claim, names):
+                paths = instance.expression.paths
+                kinds = {self._kinds[path][0] for path in paths if path in self._kinds}
+                verdict = expression.evaluate_claim(instance.expression, Paths(measured))
+                if verdict.state == "fails" and claim.otherwise:
+                    verdict = replace(verdict, state="undecided", reason=claim.otherwise)
+                kind: Kind = "time" if "time" in kinds else "count"
+                results.append(ClaimResult(claim, verdict, kind, instance.of))
         return results
 
 

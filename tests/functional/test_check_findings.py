@@ -192,7 +192,7 @@ def test_a_text_of_other_programs_is_found(tiny: Callable[..., Tiny]) -> None:
 
 
 def test_a_text_of_other_flags_is_found(tiny: Callable[..., Tiny]) -> None:
-    project = tiny()
+    project = tiny(claims={"It is seven.": "each(act.c.calm.n == 7)"})
     toml = project.templates / "fixture.toml"
     plain = toml.read_text()
     build = '\n[[program.build]]\nname = "default"\nc.cflags = [{}]\n'
@@ -203,4 +203,4 @@ def test_a_text_of_other_flags_is_found(tiny: Callable[..., Tiny]) -> None:
     assert project("render").code == 0
     done = project("check")
     assert done.code == 1
-    assert "came from other flags of act.c.default than the templates have" in done.said
+    assert "came from other flags of act.c than the templates have" in done.said

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import laid
 import pytest
 
 from fixturegen.fixture.project import builtin_templates
 
-FILES = ["fixture.toml", "walk.c.j2", "walk.rs.j2"]
+FILES = ["fixture.toml", "walk.c.j2", "walk.rs.j2", "fixture.schema.json"]
 
 
 @pytest.mark.slow
@@ -29,7 +31,7 @@ def test_the_first_ten_minutes(tmp_path: Path) -> None:
     assert "fixture: fixtures/p05-branches.txt" in ran.out
     text = (tmp_path / "fixtures/p05-branches.txt").read_text()
     assert text.startswith("What does it cost to walk through memory in another order?\n=====")
-    for words in ("walk", "in-order", "shuffled", "Rust", "steady", "claims     2 of 2 hold"):
+    for words in ("walk", "in-order", "shuffled", "Rust", "steady", "claims     4 of 4 hold"):
         assert words in text
     assert laid.run(tmp_path, "check").out.endswith("all agree\n")
     assert sorted(path.name for path in (tmp_path / "c/p05-branches").iterdir()) == [
@@ -59,6 +61,18 @@ def test_the_sources_are_clean(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     for path in (rust / "walk.rs", c / "walk.c"):
         assert len(path.read_text().splitlines()) < 100
+
+
+def test_an_editor_is_led_to_the_schema(tmp_path: Path) -> None:
+    assert laid.call(tmp_path, "new", "p05").code == 0
+    toml = (tmp_path / "templates/p05/fixture.toml").read_text()
+    directive, name = toml.splitlines()[0].split()
+    assert directive == "#:schema"
+    schema = json.loads((tmp_path / "templates/p05" / name).read_text())
+    validator = jsonschema.Draft7Validator(schema)
+    validator.validate(tomllib.loads(toml))
+    said = [error.message for error in validator.iter_errors(tomllib.loads(toml + "\nhold = 1"))]
+    assert len(said) == 1 and "'hold' was unexpected" in said[0]
 
 
 def test_in_a_project_nothing_else_changes(tmp_path: Path) -> None:
@@ -121,4 +135,4 @@ def test_nothing_is_made_behind_a_link(tmp_path: Path) -> None:
 
 
 def test_the_beginning_is_made_of_ordinary_templates() -> None:
-    assert sorted(p.name for p in (builtin_templates() / "_new").iterdir()) == FILES
+    assert sorted(p.name for p in (builtin_templates() / "_new").iterdir()) == FILES[:-1]

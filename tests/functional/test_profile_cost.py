@@ -87,7 +87,7 @@ def test_without_perf_each_row_says_so_and_the_rest_is_there(project: Path, tmp_
     assert "C process: not measured" in text and "C CPU: not measured" in text
     assert "perf: none" in text
     assert set(samples_of(project, "absent")) == {
-        "book.c.default.alone",
+        "book.c.alone",
         "book.c.profiled.alone",
         "book.c.profiled.flat",
     }
@@ -156,7 +156,7 @@ def test_the_perf_of_this_machine(project: Path, tmp_path: Path) -> None:
         lines = samples[f"book.c.profiled.{mode}"]["lines"]
         assert lines["measured"]["messages"] == [40000]
         assert sum(lines["latency"]["count"]) == 40000
-        assert lines["book"] == samples["book.c.default.alone"]["lines"]["book"]
+        assert lines["book"] == samples["book.c.alone"]["lines"]["book"]
     stat = samples["book.c.profiled.flat_perf_stat"]["lines"]["counted"]
     assert (
         stat["page_faults"][0]

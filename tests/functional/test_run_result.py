@@ -85,6 +85,26 @@ def test_exit_code_of_claims(
     assert project.text.is_file(), "a claim that fails is told in the text, it does not prevent it"
 
 
+def test_each_claim_of_a_for_counts_and_is_named(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=1, modes={"calm": ["value", "7"]})
+    path = project.templates / "fixture.toml"
+    more = (
+        '\n[[claim]]\ntext = "It prints {}."\nfor = "program"\nholds = "each(*.c.calm.n == {})"\n'
+    )
+    path.write_text(path.read_text() + more.format("seven", 7) + more.format("eight", 8))
+    done = project("run")
+    assert done.code == 1, done.said
+    assert "claim fails for act: It prints eight.\nclaims: 1 of 2 hold\n" in done.out
+    body = project.text.read_text()
+    assert "\nholds for act: It prints seven.\n    each(*.c.calm.n == 7)\n" in body
+    assert "\nDOES NOT HOLD for act: It prints eight.\n" in body
+    (listed,) = json.loads(project("list", "tiny", "--json").out)
+    assert [(one["of"], one["holds"]) for one in listed["claims"]] == [
+        ("act", "each(act.c.calm.n == 7)"),
+        ("act", "each(act.c.calm.n == 8)"),
+    ]
+
+
 def test_failed_samples_decide_the_exit_code_before_claims(tiny: Callable[..., Tiny]) -> None:
     project = tiny(
         rounds=1, modes={"calm": ["value", "7"], "bad": ["complain"]}, claims=WRONG_COUNT

@@ -59,6 +59,14 @@ def judged(text: str, run: dict[str, Any] = RUN) -> Verdict:
         (f"not {ITER1} > 4 * {STEADY}", "holds"),
         (f"100 < {ITER1} < 111 < 112", "holds"),
         (f"-{ITER1} % 7 == 2", "holds"),
+        (f"same({FAULTS})", "fails"),
+        (f"same({FAULTS}, 128)", "fails"),
+        (f"same({STEADY} - {STEADY}, 0)", "holds"),
+        (f"same({STEADY} - {STEADY}, {FAULTS} - {FAULTS}, params.factor - 3)", "holds"),
+        (f"same({STEADY} - {STEADY}, {FAULTS} - {FAULTS}, 1)", "fails"),
+        ("same(params.factor, 3.0, 6 / 2)", "holds"),
+        (f"same(median({ITER1}), 110)", "holds"),
+        (f"not same({ITER1}, {STEADY})", "holds"),
         ("True", "holds"),
         ("params.factor == 3", "holds"),
     ],
@@ -66,8 +74,6 @@ def judged(text: str, run: dict[str, Any] = RUN) -> Verdict:
 def test_claims(text: str, state: str) -> None:
     verdict = judged(text)
     assert (verdict.state, verdict.reason) == (state, "")
-    tuples = {k: tuple(v) if isinstance(v, list) else v for k, v in RUN.items()}
-    assert judged(text, tuples) == verdict
 
 
 def test_a_verdict_shows_what_it_used() -> None:
@@ -95,6 +101,11 @@ def test_what_was_not_measured_is_undecided() -> None:
         f"0 * {ABSENT} == 0",
         f"-{ABSENT} < 0 < {ITER1}",
         f"share({ITER1} > median({ABSENT})) > 0",
+        f"same({ABSENT})",
+        f"same({ITER1}, {ABSENT})",
+        f"same(1, 2, {ABSENT})",
+        f"share({ABSENT} > 1 or params.factor == 3) == 1",
+        f"each({ABSENT} > 1 and params.factor == 0)",
     ],
 )
 @pytest.mark.parametrize("run", [RUN, {k: v for k, v in RUN.items() if k != ABSENT}])
@@ -120,8 +131,7 @@ def test_what_cannot_be_computed_is_undecided() -> None:
     assert (nan.state, nan.reason) == ("undecided", f"{ITER1}: nan is not a finite number")
 
 
-def test_a_parameter_may_come_as_a_column_of_one() -> None:
-    assert judged("params.factor == 3", {"params.factor": [3]}).state == "holds"
+def test_a_parameter_that_was_not_given_is_unknown() -> None:
     assert judged("params.factor == 3", {}).reason == "not measured: params.factor"
 
 
@@ -186,6 +196,34 @@ def test_measuring_more_never_overturns_a_verdict(tree: tuple[str, bool | None])
         assert after != "undecided"
 
 
+# ---- same() is what it says: every value of every argument equals every other ----
+
+VALUES = st.lists(st.sampled_from([0, 1, 1.0, 2**64 - 1]), max_size=3)
+
+
+@given(VALUES, VALUES, st.sampled_from([0, 1, 2**64 - 1]))
+def test_same_is_equality_of_all_pairs(a: list[Any], b: list[Any], one: int) -> None:
+    run = {ITER1: a, FAULTS: b, "params.factor": one}
+    values = [*a, *b, one]
+    state = "holds" if all(x == y for x in values for y in values) else "fails"
+    if not a or not b:
+        state = "undecided"
+    assert judged(f"same({ITER1}, {FAULTS}, params.factor)", run).state == state
+
+
+@given(VALUES, VALUES)
+def test_same_replaces_the_pairs_of_min_and_max(a: list[Any], b: list[Any]) -> None:
+    run = {ITER1: a, FAULTS: b}
+    pairs = f"min({ITER1}) == max({FAULTS}) and max({ITER1}) == min({FAULTS})"
+    assert judged(f"same({ITER1}, {FAULTS})", run).state == judged(pairs, run).state
+
+
+def test_a_number_that_is_none_leaves_the_rest_to_decide() -> None:
+    run = {**RUN, FAULTS: [1, float("nan")]}
+    assert judged(f"{FAULTS} > 1 or {ITER1} > 1", run).state == "holds"
+    assert judged(f"{FAULTS} > 1 and {ITER1} > 1", run).state == "undecided"
+
+
 # ---- what a check refuses ----
 
 
@@ -203,6 +241,10 @@ def test_measuring_more_never_overturns_a_verdict(tree: tuple[str, bool | None])
         (f"max({ITER1}[1:]) > 1", "a claim has no indexes"),
         (f"first({ITER1} > 1) > 1", "first() is for metrics"),
         ("min(params.factor) > 1", "min() needs a vector, 'params.factor' is one number"),
+        ("same(3)", "same() needs a vector, '3' is one number"),
+        ("same()", "same() takes at least 1 argument, not 0"),
+        (f"same({ITER1} > 1, 1)", "same() takes numbers, not conditions"),
+        (f"same({ITER1} - {FAULTS}, 0)", "mixes the processes"),
         ("each(1 < 2)", "each() needs a vector, '1 < 2' is one number"),
         (f"each(median({ITER1}) > 1)", "each() needs a vector"),
         (f"share(min({ITER1}, {STEADY}) > 1) > 0", "takes single numbers, not vectors"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
@@ -27,7 +28,6 @@ def refused(text: str) -> ExpressionError:
 def test_what_an_expression_names() -> None:
     found = parse("median(b.x[params.skip:]) > 1 or a.y < 2 or count(b.x) == 3 or median(a.y) > 1")
     assert found.paths == ("b.x", "params.skip", "a.y")
-    assert found.functions == ("median", "count")
 
 
 def test_white_space_is_one_blank_and_lines_may_be_broken() -> None:
@@ -204,7 +204,5 @@ def test_any_text_is_an_expression_or_a_spec_error(text: str) -> None:
         return
     names: dict[str, str] = {}
     for check in (check_metric, check_claim):
-        try:
+        with contextlib.suppress(SpecError):
             check(found, names)  # type: ignore[operator] # either takes an empty dict
-        except SpecError:
-            continue

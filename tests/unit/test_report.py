@@ -6,7 +6,10 @@ import pytest
 
 from fixturegen import errors, render, report
 from fixturegen.check import Checked, check_fixture
-from fixturegen.report.view import View, number, pad, ratio, short, table, wrap
+from fixturegen.model import Fixture
+from fixturegen.report.formats import number, pad, ratio, short, wrap
+from fixturegen.report.table import aligned
+from fixturegen.report.view import View
 from fixturegen.runs import record
 from fixturegen.runs.summary import Summary
 from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store
@@ -14,11 +17,15 @@ from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples
 
 def view() -> View:
     of = fixture()
-    return View(Summary(of, of.params).add_all(samples()), context(of))
+    return View(Summary(of, of.params).add_all(samples()), stored_of(of))
+
+
+def stored_of(of: Fixture) -> record.Stored:
+    return record.Stored(Path("/nonexistent"), context(of), "nonexistent")
 
 
 def test_a_table_is_aligned_and_parses_no_number() -> None:
-    text = table(["name", "value"], [["a", "1.50"], ["bb", "42924e28"], ["c", "6.10"]])
+    text = aligned(["name", "value"], [["a", "1.50"], ["bb", "42924e28"], ["c", "6.10"]])
     assert text.splitlines() == [
         "name       value",
         "------  --------",
@@ -29,8 +36,8 @@ def test_a_table_is_aligned_and_parses_no_number() -> None:
 
 
 def test_a_table_without_rows_or_headers_is_no_error() -> None:
-    assert "name" in table(["name", "value"], [])
-    assert table([], [["a", "b"]], "ll") == "a  b"
+    assert "name" in aligned(["name", "value"], [])
+    assert aligned([], [["a", "b"]], "ll") == "a  b"
 
 
 def test_what_was_not_measured_is_a_dash() -> None:
@@ -61,7 +68,7 @@ def test_a_clock_that_moved_with_the_groups_explains_them() -> None:
     for number_, (ns, wall) in enumerate([(100, 30), (101, 30), (200, 60), (201, 61)], 1):
         lines = sample("loop.c.natural", number_, [ns, 1])
         found.add(lines, {"iter1": ns, "steady": 1, "faults": 1, "wall": wall})
-    shown = View(found, context(of))
+    shown = View(found, stored_of(of))
     assert shown.explained("loop.c.natural.iter1", "loop.c.natural.wall") == "yes"
     assert shown.explained("loop.c.natural.iter1", "loop.c.natural.faults") == "no"
     assert shown.explained("loop.c.natural.steady", "loop.c.natural.wall") == "-"

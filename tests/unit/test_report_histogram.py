@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixturegen.report.view import _bucket, _start, histogram
+from fixturegen.report.formats import _bucket, _start, histogram
 
 
 @given(st.integers(0, 2**64))

@@ -134,7 +134,7 @@ def test_what_can_be_reached_is_tried_and_left_as_it_was() -> None:
 def reason(mode: str, **given: object) -> str:
     values: dict[str, object] = {
         "allowed": (), "again": "fixturegen run rungs", "build": Path("/nonexistent"),
-        "root": False, "count_refusal": lambda: "",
+        "root": False,
     }  # fmt: skip
     place = Place(**{**values, **given})  # type: ignore[arg-type]
     found = {"seek.system": Path("/usr/bin/find")}
@@ -293,9 +293,9 @@ def test_a_report_has_the_states_that_were_read_back() -> None:
         Reading(("governor", "smt"), one, other),
     ], "m2": [Reading((), one)]}}  # fmt: skip
     text = shown(found)["seek"]
-    assert text["m1"]["states"]["governor"] == "performance, then powersave"
-    assert text["m1"]["words"] == "governor performance, then powersave, smt off"
-    assert text["m1"]["states"]["turbo"] == "unknown"
-    assert text["m1"]["reasons"] == {"turbo": "no\\x1b cpufreq"}
-    assert text["m2"]["words"] == ""
+    assert text["m1"].states["governor"] == "performance, then powersave"
+    assert text["m1"].words == "governor performance, then powersave, smt off"
+    assert text["m1"].states["turbo"] == "unknown"
+    assert text["m1"].reasons == {"turbo": "no\\x1b cpufreq"}
+    assert text["m2"].words == ""
     assert shown({}) == {}

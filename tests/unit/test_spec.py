@@ -63,10 +63,10 @@ def test_defaults_are_those_of_the_page() -> None:
 
 def test_cases_are_what_builds_and_modes_leave() -> None:
     assert [case.path for case in load().cases()] == [
-        "first_run.c.default.a",
+        "first_run.c.a",
         "first_run.c.no_plt.a",
-        "first_run.rust.default.a",
-        "first_run.rust.default.b_c",
+        "first_run.rust.a",
+        "first_run.rust.b_c",
         "other.c.a",
     ]
 
@@ -88,9 +88,9 @@ def test_the_kind_follows_the_unit_unless_said() -> None:
 def test_names_of_binaries_and_metrics() -> None:
     fixture = load()
     assert list(fixture.binaries()) == [
-        "first_run.c.default",
+        "first_run.c",
         "first_run.c.no_plt",
-        "first_run.rust.default",
+        "first_run.rust",
         "other.c",
     ]
     names = metric_names(fixture, fixture.program("first_run"))

@@ -8,18 +8,22 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fixturegen import errors, render
 from fixturegen.fixture import load as load_fixture
+from fixturegen.fixture import schema
 from fixturegen.fixture.project import builtin_templates
 from fixturegen.languages import LANGUAGES
 
 WHOLE = tomllib.loads((builtin_templates() / "p04-first-run" / "fixture.toml").read_text())
 WHOLE["program"] = WHOLE["program"][1:2]  # one program with builds, modes, lines and metrics
 WHOLE["claim"] = [c for c in WHOLE["claim"] if "first_run" not in c["holds"]][:1]
+
+VALIDATOR = jsonschema.Draft7Validator(schema.json_schema(LANGUAGES))
 
 TEXTS = st.one_of(
     st.text(max_size=20),
@@ -89,6 +93,7 @@ def test_a_spoiled_fixture_is_a_fixture_or_an_error(
         assert len(error.what) < 6000
     else:
         assert len({case.path for case in found.cases()}) == len(found.cases())
+        VALIDATOR.validate(tomllib.loads(text))  # an editor finds nothing in what is right
 
 
 PIECES = st.lists(

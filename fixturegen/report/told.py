@@ -1,0 +1,212 @@
+"""What every report shows of its run: the values of `run`."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+
+import msgspec
+
+from fixturegen import errors, machine, visible
+from fixturegen.model import SYSTEM, Fixture, canonical
+from fixturegen.report.tuned import rungs
+from fixturegen.report.values import (
+    NO_PERF,
+    TEXT,
+    Claim,
+    Failure,
+    Language,
+    Metric,
+    Plain,
+    Program,
+    Run,
+    Sentence,
+    Toolchain,
+    Used,
+    shown,
+)
+from fixturegen.report.view import label
+from fixturegen.runs import record
+from fixturegen.runs.context import Context
+from fixturegen.runs.summary import ClaimResult, Summary
+from fixturegen.units import plural
+
+LINE = 1000  # most characters of what a text says of the machine in one line
+WORDS = {"holds": "holds", "fails": "DOES NOT HOLD", "undecided": "undecided"}
+
+
+def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run:
+    """Return the values that every report shows of its run."""
+    context = stored.context
+    claims = [_claim(result, summary, context) for result in summary.claims()]
+    lines = [
+        (name, visible.escape(value, LINE)) for name, value in machine.report_lines(context.machine)
+    ]
+    return Run(
+        title=fixture.title,
+        fixture=fixture.name,
+        name=context.run,
+        date=context.started[:10],
+        seed=context.seed,
+        params=shown(context.params),
+        rounds=shown(context.rounds),
+        languages=tuple(
+            Language(name, label(name)) for name in shown(context.languages) if name != SYSTEM
+        ),
+        programs=tuple(
+            Program(
+                p.name,
+                bool(p.declared_builds),
+                tuple(Metric(name, m.unit, tuple(m.modes)) for name, m in p.metrics.items()),
+            )
+            for p in fixture.programs
+        ),
+        samples=stored.kept.count,
+        digest=stored.digest(),
+        command=" ".join(["fixturegen run", fixture.name, *_typed(context.options)]),
+        machine=visible.escape(machine.one_line(context.machine), LINE),
+        facts={name.lower().replace(" ", "_"): value for name, value in lines},
+        machine_lines=tuple(lines),
+        cpus=_cpus(context),
+        cpu_reason=visible.escape(context.cpu_reason, TEXT),
+        toolchain=tuple(
+            Toolchain(label(name), tuple(visible.escape(line, 200) for line in lines))
+            for name, lines in context.toolchain.items()
+            if lines
+        ),
+        launcher=_escaped(context.launcher),
+        claims=tuple(claims),
+        sentences=_sentences(claims),
+        disturbances=shown(context.disturbances),
+        notes=_notes(context, summary),
+        perf=_escaped(context.perf or NO_PERF),
+        rungs=_escaped(rungs(context.rungs)),
+        storage=shown(context.storage),
+        failures=tuple(
+            Failure(visible.escape(case, TEXT), number, status, visible.escape(detail, TEXT))
+            for case, number, status, detail in summary.failures
+        ),
+    )
+
+
+def _escaped(value: Plain) -> Plain:
+    return shown(msgspec.to_builtins(value))
+
+
+def _typed(options: Sequence[str]) -> list[str]:
+    """Return the options that repeat a run as a shell reads them, each word as one word.
+
+    They come out of a file: without this a `;` in one would begin another command.
+    """
+    try:
+        return [shlex.join(shlex.split(visible.escape(option))) for option in options]
+    except ValueError as error:
+        raise errors.DataError(f"context.json: options: {error}") from error
+
+
+def _cpus(context: Context) -> str:
+    words = [
+        ("CPU " if len(c) == 1 else "CPUs ") + ", ".join(map(str, c))
+        for c in sorted({*context.cpus.values()})
+    ]
+    return "; ".join(words)
+
+
+def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
+    verdict = result.verdict
+    return Claim(
+        text=result.claim.text,
+        holds=result.claim.holds,
+        of=result.label,
+        kind=result.kind,
+        state=verdict.state,
+        words=WORDS[verdict.state],
+        reason=visible.escape(_reason(result, context), TEXT),
+        used=tuple(
+            Used(path, middle, count, summary.unit(path)) for path, middle, count in verdict.used
+        ),
+    )
+
+
+def _sentences(claims: Sequence[Claim]) -> tuple[Sentence, ...]:
+    """Return each sentence once: its verdicts in words, what they cite, why they are undecided."""
+    return tuple(
+        Sentence(
+            text=text,
+            words="; ".join(_for(words, of) for words, of in _by(verdicts, "words")),
+            holds=holds,
+            used=tuple({cited.path: cited for each in verdicts for cited in each.used}.values()),
+            reasons=tuple(
+                f"{listed(of)}: {reason}" if of[0] else reason
+                for reason, of in _by(verdicts, "reason")
+                if reason
+            ),
+        )
+        for (text, holds), same in groupby(claims, lambda claim: (claim.text, claim.holds))
+        for verdicts in [list(same)]
+    )
+
+
+def _by(verdicts: Sequence[Claim], field: str) -> list[tuple[str, list[str]]]:
+    """Return each value of a field, and what the verdicts that have it are of."""
+    found: dict[str, list[str]] = {}
+    for each in verdicts:
+        found.setdefault(getattr(each, field), []).append(each.of)
+    return list(found.items())
+
+
+def _for(words: str, of: list[str]) -> str:
+    return f"{words} for {listed(of)}" if of[0] else words
+
+
+def listed(names: list[str]) -> str:
+    """Return `C`, `C and Rust`, `C, C++ and Rust`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _reason(result: ClaimResult, context: Context) -> str:
+    """Return why a claim is undecided: for cases that could not be measured, why they could not."""
+    paths = [path for path in result.verdict.missing if not path.startswith("params.")]
+    reasons = dict.fromkeys(_absence(path, context) for path in paths)
+    known = [reason for reason in reasons if reason]
+    if result.verdict.state != "undecided" or not known:
+        return result.verdict.reason
+    return "not measured: " + "; ".join(known)
+
+
+def _absence(path: str, context: Context) -> str:
+    """Return why a path was not measured, "" if the run does not know."""
+    language, case = path.split(".")[1], canonical(path).rpartition(".")[0]
+    reason = context.unmeasured.get(case) or context.missing.get(language)
+    if reason or language in context.languages:
+        return reason or ""
+    return f"the run has no {label(language)}"
+
+
+def _notes(context: Context, summary: Summary) -> tuple[str, ...]:
+    """Return what was changed, skipped or failed, each a sentence; empty for a plain run."""
+    notes = list(context.missing.values())
+    notes += [
+        words for words in context.lacking or () if not words.startswith("languages left out")
+    ]
+    for reason, count in sorted(Counter(context.unmeasured.values()).items()):
+        notes.append(f"{plural(count, 'case')} not measured: {reason}")
+    notes += [
+        f"{path}: the last {count} samples skipped, as it kept failing"
+        for path, count in context.skipped.items()
+    ]
+    if context.resumed:
+        after = ", ".join(str(count) for count in context.resumed)
+        notes.append(f"interrupted and resumed after {after} samples")
+    left = sum(case.leftovers for case in summary.cases.values())
+    if left:
+        processes = "1 process" if left == 1 else f"{left} processes"
+        notes.append(f"{processes} outlived the program that started them, and were ended")
+    notes += [
+        f"{count} samples of {path}, which the fixture no longer has, are left out"
+        for path, count in summary.foreign.items()
+    ]
+    return tuple(visible.escape(note, TEXT) for note in notes)

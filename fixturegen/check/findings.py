@@ -10,7 +10,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
 from fixturegen.report import trial
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, RESTORE
 from fixturegen.runs.summary import summarise
 
@@ -87,8 +87,8 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
     """Check one fixture's text, stored runs and claims."""
     current = _check_text(project, fixture, checked)
     try:
-        runs = record.finished_runs(project, fixture.name)
-        strays = record.strays(project, fixture.name)
+        runs = states.finished_runs(project, fixture.name)
+        strays = states.strays(project, fixture.name)
     except errors.FixturegenError as error:
         checked.add(_damaged(fixture.name, "data", error))
         return
@@ -98,7 +98,7 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
         trial.try_report(project, fixture)
     for run in runs:
         try:
-            stored = record.stored(project, fixture.name, run)
+            stored = states.stored(project, fixture.name, run)
             _check_run(project, fixture, stored, run == current, checked)
         except errors.SpecError as error:
             if not isinstance(error, errors.LinkError):
@@ -134,16 +134,16 @@ def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> Non
     repair = f"fixturegen render {fixture.name}"
     expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
     checked.programs += len(expected)
-    if expected and not any(files.is_file(project.root / path) for path in expected):
+    contents = {path: files.read_if_there(project.root / path) for path in expected}
+    if expected and not any(content is not None for content in contents.values()):
         folders = ", ".join(dict.fromkeys(f"{path.rpartition('/')[0]}/" for path in expected))
         what = f"none of the {len(expected)} program files is there: {folders}"
         checked.add(Finding(fixture.name, "render", what, repair))
         expected = {}
     for path, text in expected.items():
-        target = project.root / path
-        if not files.is_file(target):
+        if contents[path] is None:
             checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
-        elif files.read_bytes(target) != text.encode():
+        elif contents[path] != text.encode():
             what = f"{path} is not what the templates give"
             checked.add(Finding(fixture.name, "render", what, repair))
     for path in render.leftovers(project, fixture, expected):

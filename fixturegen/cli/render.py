@@ -23,7 +23,7 @@ from fixturegen.fixture.project import Project
 @click.option("--diff", is_flag=True, help="Show what differs; with --check nothing is written.")
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool) -> None:
-    """Render the templates to c/<fixture>/ and rust/<fixture>/.
+    """Render the templates to LANGUAGE/FIXTURE/, as c/p04-first-run/.
 
     \b
     fixturegen render                  write what has changed
@@ -78,7 +78,7 @@ def _changes(project: Project, names: Sequence[str], *, keep: bool) -> list[Chan
 
 
 def _change(target: Path, path: str, text: str) -> Change:
-    if not files.is_file(target):
+    old = files.read_if_there(target)
+    if old is None:
         return Change("create", path, text)
-    old = files.read_bytes(target)
     return Change("identical" if old == text.encode() else "update", path, text, old)

@@ -10,7 +10,6 @@ from fixturegen.expression.nodes import (
     Call,
     Expression,
     ExpressionError,
-    Index,
     Node,
     Part,
     Path,
@@ -50,9 +49,9 @@ def shape_of(expr: Expression, node: Node, names: Shapes) -> Shape:
     match node:
         case Path(name=name):
             return names[name]
-        case Part(base=base):
+        case Part(base=base, single=single):
             _need_vector(expr, base, names, "[]")
-            return "scalar" if isinstance(node, Index) else "vector"
+            return "scalar" if single else "vector"
         case Call():
             return _shape_of_call(expr, node, names)
     shapes = [shape_of(expr, child, names) for child in children(node)]

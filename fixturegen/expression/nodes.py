@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct, structs
 
@@ -61,48 +61,34 @@ class Path(Node, frozen=True):
 
 
 class Part(Node, frozen=True):
-    """Of a vector: one element, or a slice."""
+    """Of a vector: the element at one end, or the slice of three: start, stop, step."""
 
     base: Node
-
-    def vector(self, scope: Scope) -> Sequence[int | float | str] | Unknown:
-        """Return what it is a part of; of a path as it was given: only the part is read."""
-        base = self.base
-        given = scope.raw(base.name) if isinstance(base, Path) else base.value(scope)
-        if isinstance(given, int | float | str):
-            return self.unknown(f"'{base.source}' is one number")
-        return given
-
-
-class Index(Part, frozen=True):
-    """One element of a vector."""
-
-    index: Node
-
-    def value(self, scope: Scope) -> Value:
-        vector, index = self.vector(scope), _whole(self.index, scope)
-        if isinstance(vector, Unknown) or isinstance(index, Unknown):
-            return merged(vector, index)
-        try:
-            return number(vector[index], self.base.source)
-        except IndexError:
-            return self.unknown(f"index {index} of {len(vector)} values")
-
-
-class Slice(Part, frozen=True):
-    """Part of a vector: start, stop, step."""
-
     ends: tuple[Node | None, ...]
 
+    @property
+    def single(self) -> bool:
+        """Whether it is one element."""
+        return len(self.ends) == 1
+
     def value(self, scope: Scope) -> Value:
-        vector = self.vector(scope)
+        # of a plain path only the part that is taken is read: a column may be long
+        base = self.base
+        vector = scope.raw(base.name) if isinstance(base, Path) else base.value(scope)
         ends = [None if end is None else _whole(end, scope) for end in self.ends]
         whole = [end for end in ends if not isinstance(end, Unknown)]
         if isinstance(vector, Unknown) or len(whole) < len(ends):
             return merged(vector, *ends)
-        if whole[-1] == 0:
-            return self.unknown("the step is zero")
-        return column(vector[slice(*whole)], self.base.source)
+        if isinstance(vector, int | float | str):
+            return self.unknown(f"'{base.source}' is one number")
+        if not self.single:
+            if whole[-1] == 0:
+                return self.unknown("the step is zero")
+            return column(vector[slice(*whole)], base.source)
+        try:
+            return number(vector[whole[0] or 0], base.source)
+        except IndexError:
+            return self.unknown(f"index {whole[0]} of {len(vector)} values")
 
 
 def _whole(node: Node, scope: Scope) -> int | Unknown:

@@ -20,11 +20,10 @@ from fixturegen.expression.nodes import (
     Constant,
     Expression,
     ExpressionError,
-    Index,
     Logic,
     Node,
+    Part,
     Path,
-    Slice,
     Unary,
     type_of,
     walk,
@@ -148,11 +147,12 @@ class _Reader:
                 return Path(at, source, self.name(node, source))
             case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=step)):
                 ends = (self.position(end) if end else None for end in (lower, upper, step))
-                return Slice(at, source, self.read(node.value), tuple(ends))
+                return Part(at, source, self.read(node.value), tuple(ends))
             case ast.Subscript():
-                return Index(at, source, self.read(node.value), self.position(node.slice))
+                return Part(at, source, self.read(node.value), (self.position(node.slice),))
             case ast.UnaryOp():
-                return Unary(at, source, *self.unary(node))
+                word, wanted = self.unary(node)
+                return Unary(at, source, word, self.typed(node.operand, wanted, word))
             case ast.BinOp():
                 word = self.operator(node)
                 left, right = (self.typed(part, "number", word) for part in (node.left, node.right))
@@ -207,12 +207,12 @@ class _Reader:
             raise self.wrong(node, "an index is made of whole numbers and params")
         return position
 
-    def unary(self, node: ast.UnaryOp) -> tuple[str, Node]:
+    def unary(self, node: ast.UnaryOp) -> tuple[str, Type]:
         if isinstance(node.op, ast.Not):
-            return "not", self.typed(node.operand, "condition", "not")
-        if not isinstance(node.op, ast.USub):
-            raise self.wrong(node, "unary + is not allowed")
-        return "-", self.typed(node.operand, "number", "-")
+            return "not", "condition"
+        if isinstance(node.op, ast.USub):
+            return "-", "number"
+        raise self.wrong(node, "unary + is not allowed")
 
     def operator(self, node: ast.BinOp) -> str:
         word = ARITHMETIC.get(type(node.op))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import TypeAlias, TypeGuard
 
 from msgspec import Struct
@@ -129,14 +130,11 @@ def combined(word: str, left: Value, right: Value, source: str) -> Value:
         return merged(left, right)
     apply = BINARY[word]
     try:
-        if isinstance(left, list):
-            if not isinstance(right, list):
-                return column([apply(one, right) for one in left], f"'{source}'")
-            if len(left) != len(right):
-                return Unknown((f"'{source}': {len(left)} values against {len(right)}",))
-            return column(list(map(apply, left, right)), f"'{source}'")
-        if isinstance(right, list):
-            return column([apply(left, one) for one in right], f"'{source}'")
+        if isinstance(left, list) or isinstance(right, list):
+            sides = [side if isinstance(side, list) else repeat(side) for side in (left, right)]
+            return _unequal([left, right], source) or column(
+                list(map(apply, *sides)), f"'{source}'"
+            )
         result = apply(left, right)
         if result.__class__ is not float or math.isfinite(result):
             return result
@@ -145,6 +143,13 @@ def combined(word: str, left: Value, right: Value, source: str) -> Value:
     except OverflowError:
         pass
     return Unknown((f"'{source}' is too large",))
+
+
+def _unequal(values: Sequence[Value], source: str) -> Unknown | None:
+    lengths = list(dict.fromkeys(len(value) for value in values if isinstance(value, list)))
+    if len(lengths) < 2:
+        return None
+    return Unknown((f"'{source}': {lengths[0]} values against {lengths[1]}",))
 
 
 def joined(word: str, values: Sequence[Value], source: str) -> Value:
@@ -160,11 +165,10 @@ def joined(word: str, values: Sequence[Value], source: str) -> Value:
     vectors = [value for value in values if isinstance(value, list)]
     if not vectors:
         return single
-    lengths = list(dict.fromkeys(map(len, vectors)))
-    if len(lengths) > 1:
-        return Unknown((f"'{source}': {lengths[0]} values against {lengths[1]}",))
+    if unequal := _unequal(vectors, source):
+        return unequal
     if single is decides:
-        return [decides] * lengths[0]
+        return [decides] * len(vectors[0])
     vector = list(map(any if decides else all, zip(*vectors, strict=True)))
     certain = isinstance(single, bool) or vector.count(decides) == len(vector)
     return list[Number](vector) if certain else single

@@ -21,10 +21,10 @@ ABSENT = (
 
 
 class Drawing(Struct, frozen=True):
-    """A way to draw: the tool's name, its words for folded stacks and a title, its variables."""
+    """A way to draw: the tool, its arguments for folded stacks and a title, its variables."""
 
     name: str
-    words: Callable[[Path, str], list[str]]
+    arguments: Callable[[Path, str], list[str]]
     variables: dict[str, str] = {}
 
 
@@ -33,7 +33,7 @@ def _of_inferno(folded: Path, title: str) -> list[str]:
 
 
 def _of_recordings(folded: Path, title: str) -> list[str]:
-    """Return the words for a program that itself folds what perf recorded: ours stands for it."""
+    """Return those of a program that would fold what perf recorded: our stacks stand for it."""
     stacks = shlex.join(["cat", str(folded)])
     given = ["--perfdata", str(folded), "--post-process", stacks]
     return ["--deterministic", "--title", title, *given, "--output", "/dev/stdout"]
@@ -60,7 +60,7 @@ def draw(folded: Path, title: str) -> tuple[str, str]:
     """Return the SVG of a file of folded stacks, and "" or the reason why there is none."""
     for each in DRAWINGS:
         if path := _path(each.name):
-            argv = [path, *each.words(folded, title)]
+            argv = [path, *each.arguments(folded, title)]
             return _drawn(each.name, process.run(argv, extra=each.variables, timeout_s=60))
     return "", ABSENT
 

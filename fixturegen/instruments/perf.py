@@ -55,7 +55,7 @@ COUNTED = (AddedLine("counted", tuple(EVENTS)), AddedLine("running", tuple(EVENT
 # Without the settings of user and system; a measured process has no HOME with any.
 SETTINGS = {"PERF_CONFIG": "/dev/null"}
 _NEVER_HERE = "this machine has no such counter, or does not show it to its guests"
-_EVENT = re.compile(r"(?:\w+/)?([\w-]+)[/:]?([A-Za-z]*)")
+_EVENT = r"(?:\w+/)?([\w-]+)[/:]?([A-Za-z]*)"  # compiled where it is used: not at the start
 _KERNEL_ONLY = ("context_switches", "cpu_migrations")  # counted in the kernel: 0 without it
 
 
@@ -70,7 +70,7 @@ class Counts(Struct, frozen=True):
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-def stat_words(output: Path | None, cpu: int | None) -> list[str]:
+def stat_argv(output: Path | None, cpu: int | None) -> list[str]:
     """Return `perf stat` up to the program: of the process, or of all that runs on `cpu`.
 
     Without an output it writes to its standard error.
@@ -80,19 +80,19 @@ def stat_words(output: Path | None, cpu: int | None) -> list[str]:
     return ["stat", "-x", ";", *to, *place, "-e", ",".join(EVENTS.values()), "--"]
 
 
-def record_words(output: Path) -> list[str]:
+def record_argv(output: Path) -> list[str]:
     """Return `perf record` up to the program: no copy of the binary in the user's ~/.debug."""
     return ["record", "-q", "-B", "-N", "-F", str(FREQUENCY), "-g", "-o", str(output), "--"]
 
 
-def script_words(data: Path) -> list[str]:
+def script_argv(data: Path) -> list[str]:
     """Return `perf script` of what was recorded, as `profile.read_script` reads it."""
     fields = "comm,tid,event,ip,sym,symoff,dso"
     return ["script", "-i", str(data), "--no-inline", "--show-lost-events", "-F", fields]
 
 
 def wrapped(start: Start, options: Sequence[str]) -> Start:
-    """Return `start` under perf with these words of its own in front."""
+    """Return `start` under perf with these arguments of its own in front."""
     perf = process.find("perf") or "perf"
     return replace(start, program=perf, args=(*options, start.program, *start.args))
 
@@ -129,7 +129,7 @@ def parse_counts(text: str) -> Counts:
         cells = [cell.strip().replace(",", ".") for cell in line.split(";")]
         if line.startswith("#") or len(cells) < 3:
             continue
-        event = _EVENT.fullmatch(cells[2])
+        event = re.fullmatch(_EVENT, cells[2])
         name = names.get(event[1]) if event else None
         if event is None or name is None:
             continue
@@ -160,10 +160,10 @@ def _uncounted(value: str, name: str, modifiers: str) -> str:
 
 def _decimal(text: str) -> Decimal | None:
     try:
-        found = Decimal(text)
+        number = Decimal(text)
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return number if number.is_finite() else None
 
 
 class Trial(Struct, frozen=True):
@@ -188,7 +188,7 @@ def try_stat(cpu: int | None = None) -> Trial | None:
 
 @cache
 def _try_stat(perf: str, cpu: int | None) -> Trial:
-    done = _run(perf, *stat_words(None, cpu), "true")
+    done = _run(perf, *stat_argv(None, cpu), "true")
     counts = parse_counts(done.stderr)
     refusal = _refusal(done, 2 if cpu is None else 0)
     if not refusal and cpu is None and not counts.values:
@@ -207,16 +207,16 @@ def _try_record(perf: str, folder: Path) -> Trial:
     data = folder / "perf-trial"
     files.make_folder(folder)
     try:
-        done = _run(perf, *record_words(data), "true")
+        done = _run(perf, *record_argv(data), "true")
         if done.code == 0:
-            done = _run(perf, *script_words(data))
+            done = _run(perf, *script_argv(data))
         return Trial(_refusal(done, 2))
     finally:
         files.remove(data)
 
 
-def _run(perf: str, *words: str) -> process.Finished:
-    return process.run([perf, *words], extra=SETTINGS, timeout_s=20)
+def _run(perf: str, *arguments: str) -> process.Finished:
+    return process.run([perf, *arguments], extra=SETTINGS, timeout_s=20)
 
 
 def _refusal(done: process.Finished, most: int) -> str:

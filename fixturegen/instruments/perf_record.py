@@ -35,7 +35,7 @@ class PerfRecord(Instrument):
 
     def wrap(self, start: Start, output: Path) -> Start:
         """Return `start` under `perf record`, which writes its data to `output`."""
-        return perf.wrapped(start, perf.record_words(output))
+        return perf.wrapped(start, perf.record_argv(output))
 
     def after(self, subject: Subject) -> Columns:
         """Return the samples as columns; the files of the profile stay in the run's folder."""

@@ -31,7 +31,7 @@ class PerfStat(Instrument):
 
     def wrap(self, start: Start, output: Path) -> Start:
         """Return `start` under `perf stat`, which writes its counts to `output`."""
-        return perf.wrapped(start, perf.stat_words(output, None))
+        return perf.wrapped(start, perf.stat_argv(output, None))
 
     def after(self, subject: Subject) -> Columns:
         """Return what it counted."""

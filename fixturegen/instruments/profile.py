@@ -114,16 +114,16 @@ def read_script(text: str) -> Recording:
 
 def read_places(text: str, addresses: Sequence[int]) -> dict[int, list[str]]:
     """Return the functions at each address, the innermost first, from `addr2line -aifpC`."""
-    found: dict[int, list[str]] = {address: [] for address in addresses}
+    places: dict[int, list[str]] = {address: [] for address in addresses}
     address = -1
     for line in text.splitlines():
         begins = re.match(r"0x([0-9a-f]+): ", line)
         address = int(begins[1], 16) if begins else address
         place = _PLACE.match(line)
-        if place and address in found and place[1] != "??":
+        if place and address in places and place[1] != "??":
             name = _HASH.sub("", place[1])
-            found[address].append(name if name.startswith("<") else _ARGUMENTS.sub("", name))
-    return found
+            places[address].append(name if name.startswith("<") else _ARGUMENTS.sub("", name))
+    return places
 
 
 def own_addresses(recording: Recording, binary: str) -> list[int]:
@@ -161,8 +161,8 @@ def fold(stacks: Sequence[tuple[str, Sequence[str]]]) -> str:
 
 def biggest(stacks: Sequence[Sequence[str]], length: int) -> list[Stack]:
     """Return the stacks with the most samples, the outermost frame first."""
-    found = sorted(Counter(map(tuple, stacks)).items(), key=lambda item: (-item[1], item[0]))
-    return [Stack(count, list(names)) for names, count in found[:length]]
+    ordered = sorted(Counter(map(tuple, stacks)).items(), key=lambda item: (-item[1], item[0]))
+    return [Stack(count, list(names)) for names, count in ordered[:length]]
 
 
 def chosen_thread(recording: Recording, function: str) -> int:
@@ -220,12 +220,12 @@ def excerpt(text: str, length: int = 40, least: float = 0.5) -> list[Line]:
     """
     lines: list[tuple[float, Line]] = []
     for line in text.splitlines():
-        found = _INSTRUCTION.match(line)
-        source = None if found else _SOURCE.match(line)
-        if found:
-            share = found[1] or "0.00"
-            code = re.sub(r"\s+", " ", found[3]).strip()
-            lines.append((float(share), Line(share, f"{found[2]}: {code}")))
+        instruction = _INSTRUCTION.match(line)
+        source = None if instruction else _SOURCE.match(line)
+        if instruction:
+            share = instruction[1] or "0.00"
+            code = re.sub(r"\s+", " ", instruction[3]).strip()
+            lines.append((float(share), Line(share, f"{instruction[2]}: {code}")))
         elif source and source[1].strip() and lines:
             lines.append((0.0, Line("", source[1].strip())))
     hot = sorted(

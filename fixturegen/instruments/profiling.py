@@ -34,7 +34,7 @@ def read_samples(of: Subject) -> Columns:
     if not files.is_file(data):
         return {}
     try:
-        done = _perf(*perf.script_words(data))
+        done = _perf(*perf.script_argv(data))
         recording = profile.read_script(done.stdout)
         if done.code != 0:
             return {}
@@ -132,8 +132,8 @@ def _inlined(recording: profile.Recording, binary: Path) -> dict[int, list[str]]
     return {address: places.get(there, []) for address, there in virtual.items()}
 
 
-def _perf(*words: str) -> process.Finished:
-    argv = [process.find("perf") or "perf", *words]
+def _perf(*arguments: str) -> process.Finished:
+    argv = [process.find("perf") or "perf", *arguments]
     return process.run(argv, extra=perf.SETTINGS, timeout_s=120)
 
 

@@ -17,8 +17,8 @@ from fixturegen.process import Tool
 if TYPE_CHECKING:
     from fixturegen.launcher import Start
 
-# `% time  seconds  usecs/call  calls  [errors]  syscall`, of strace -c.
-_ROW = re.compile(r"\s*[\d.]+\s+[\d.]+\s+\d*\s+(\d+)\s+(?:\d+\s+)?([a-z_]\w*)")
+# `% time  seconds  usecs/call  calls  [errors]  syscall`, of strace -c. Compiled where it is used.
+_ROW = r"\s*[\d.]+\s+[\d.]+\s+\d*\s+(\d+)\s+(?:\d+\s+)?([a-z_]\w*)"
 
 
 class StraceCount(Instrument):
@@ -58,7 +58,7 @@ def parse_counts(text: str) -> dict[str, list[int | str]]:
 
     The total is the sum of the rows: strace's own line comes in two forms.
     """
-    rows = (_ROW.fullmatch(line.rstrip()) for line in text.splitlines())
+    rows = (re.fullmatch(_ROW, line.rstrip()) for line in text.splitlines())
     counts = {row[2]: int(row[1]) for row in rows if row and row[2] != "total"}
     return {**{name: [counts[name]] for name in sorted(counts)}, "total": [sum(counts.values())]}
 

@@ -5,6 +5,7 @@ Only `build` uses this; what compares (`render --check`, `check`) renders.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -63,12 +64,17 @@ def needed(
         if stem not in others and stem not in fixture.shared and path not in for_readers
     }
     left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
-    named = set(re.findall(r"\w+", "".join(found.values())))
+    named = set().union(*map(_words, found.values()))
     while more := {path: texts[path] for path, stem in left.items() if stem in named}:
         found |= more
         left = {path: stem for path, stem in left.items() if path not in more}
-        named = set(re.findall(r"\w+", "".join(more.values())))
+        named = set().union(*map(_words, more.values()))
     return found
+
+
+@functools.cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text))
 
 
 def key(

@@ -10,7 +10,7 @@ from itertools import groupby
 import msgspec
 
 from fixturegen import errors, machine, visible
-from fixturegen.model import SYSTEM, Fixture
+from fixturegen.model import SYSTEM, Fixture, canonical
 from fixturegen.report.tuned import rungs
 from fixturegen.report.values import (
     NO_PERF,
@@ -58,7 +58,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         programs=tuple(
             Program(
                 p.name,
-                bool(p.declared_builds),
+                p.builds_differ,
                 tuple(Metric(name, m.unit, tuple(m.modes)) for name, m in p.metrics.items()),
             )
             for p in fixture.programs
@@ -169,12 +169,21 @@ def listed(names: list[str]) -> str:
 
 def _reason(result: ClaimResult, context: Context) -> str:
     """Return why a claim is undecided: for cases that could not be measured, why they could not."""
-    absent = context.unmeasured
-    cases = [path.rpartition(".")[0] for path in result.verdict.missing]
-    reasons = list(dict.fromkeys(absent[case] for case in cases if case in absent))
-    if result.verdict.state != "undecided" or not reasons:
+    paths = [path for path in result.verdict.missing if not path.startswith("params.")]
+    reasons = dict.fromkeys(_absence(path, context) for path in paths)
+    known = [reason for reason in reasons if reason]
+    if result.verdict.state != "undecided" or not known:
         return result.verdict.reason
-    return "not measured: " + "; ".join(reasons)
+    return "not measured: " + "; ".join(known)
+
+
+def _absence(path: str, context: Context) -> str:
+    """Return why a path was not measured, "" if the run does not know."""
+    language, case = path.split(".")[1], canonical(path).rpartition(".")[0]
+    reason = context.unmeasured.get(case) or context.missing.get(language)
+    if reason or language in context.languages:
+        return reason or ""
+    return f"the run has no {label(language)}"
 
 
 def _notes(context: Context, summary: Summary) -> tuple[str, ...]:

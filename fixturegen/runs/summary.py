@@ -97,8 +97,7 @@ class ClaimResult(Struct, frozen=True):
     @property
     def label(self) -> str:
         """`of` as people write it: C++ for cpp."""
-        language = LANGUAGES.get(self.of) if self.claim.for_each == "language" else None
-        return language.label if language else self.of
+        return LANGUAGES.label(self.of) if self.claim.for_each == "language" else self.of
 
     @property
     def about(self) -> str:

@@ -9,7 +9,7 @@ import pytest
 from fixturegen.check.findings import Checked, check_runs
 from fixturegen.errors import SpecError
 from fixturegen.fixture.claims import instances
-from fixturegen.report.text import stored_text, text_path
+from fixturegen.report import stored_text, text_path
 from fixturegen.runs.summary import ClaimResult, Summary, failing
 from tests import recorded
 from tests.recorded import fixture, lay, samples, store
@@ -200,6 +200,24 @@ def test_a_language_that_was_not_measured_is_undecided_and_fails_nothing(tmp_pat
     body = text(tmp_path, toml)
     assert "\nundecided for C; holds for Rust: The first is slower.\n" in body
     assert "\n    C: not measured: loop.c.pre_fault.faults\n" in body
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [({"c": "C left out: gcc is not on PATH"}, "C left out: gcc"), ({}, "the run has no C")],
+)
+def test_a_language_without_a_toolchain_is_undecided_with_the_reason(
+    tmp_path: Path, missing: dict[str, str], reason: str
+) -> None:
+    toml = FOR_EACH.replace("LIMIT", "800").partition('[[claim]]\ntext = "It makes')[0]
+    of, where = fixture(toml), lay(tmp_path, toml)
+    rust = [each for each in samples() if ".rust." in each.case]
+    body = stored_text(
+        where, of, store(where, of, samples=rust, languages=("rust",), missing=missing)
+    )
+    assert "claims     1 of 2 hold, 1 undecided\n" in body
+    assert "\nundecided for C; holds for Rust: The first is slower.\n" in body
+    assert f"\n    C: not measured: {reason}" in body
 
 
 def test_a_reason_of_several_is_said_once(tmp_path: Path) -> None:

@@ -240,8 +240,8 @@ def test_the_perf_of_this_machine_counts_or_says_why_not(tmp_path: Path) -> None
         pytest.skip("needs perf; stand-ins above")
     refused = refusals(tmp_path)
     for wrapper, words in (
-        ("perf-stat", perf.stat_words(None, None)),
-        ("perf-stat-cpu", perf.stat_words(None, 0)),
+        ("perf-stat", perf.stat_argv(None, None)),
+        ("perf-stat-cpu", perf.stat_argv(None, 0)),
     ):
         code = os.system(f"perf {' '.join(words)} true >/dev/null 2>&1".replace(";", "';'"))
         assert (code == 0) == (refused[wrapper] == "")

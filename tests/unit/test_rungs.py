@@ -134,7 +134,7 @@ def test_what_can_be_reached_is_tried_and_left_as_it_was() -> None:
 def reason(mode: str, **given: object) -> str:
     values: dict[str, object] = {
         "allowed": (), "again": "fixturegen run rungs", "build": Path("/nonexistent"),
-        "root": False, "count_refusal": lambda: "",
+        "root": False,
     }  # fmt: skip
     place = Place(**{**values, **given})  # type: ignore[arg-type]
     found = {"seek.system": Path("/usr/bin/find")}

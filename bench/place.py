@@ -87,7 +87,6 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.description = machine.describe()
-        self.machine = machine.to_json(self.description)
         pick = machine.pick_cpus(self.description, frozenset(os.sched_getaffinity(0)), 1)
         self.cpu = pick.cpus[0]
         self.others = pick.others or pick.cpus

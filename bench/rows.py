@@ -108,7 +108,7 @@ def run_loop(place: Place, name: str, rounds: int) -> Columns:
 def run_samples(place: Place, name: str, rounds: int) -> Columns:
     """Compare whole runs of p04-first-run with the wall times that their samples had."""
     from fixturegen.fixture import project
-    from fixturegen.runs import record
+    from fixturegen.runs import states
 
     root, ours, theirs = place.first_run, [], []
     for number in range(1, rounds + 1):
@@ -116,7 +116,7 @@ def run_samples(place: Place, name: str, rounds: int) -> Columns:
         sys.stderr.flush()
         command = _run(root, "p04-first-run")
         ours.append(seconds(command))
-        kept = record.stored(project.Project(root), "p04-first-run", command[-1])
+        kept = states.stored(project.Project(root), "p04-first-run", command[-1])
         theirs.append(sum(sample.usage.wall_ns for sample in kept.samples()) / 1e9)
     sys.stderr.write("\n")
     return [(ours, theirs)]
@@ -212,7 +212,7 @@ ROWS = {
         "launcher, an empty static program (us)", "hyperfine -N", 0.7, 30, launch_hyperfine,
         "hyperfine"),
     "run-hyperfine": Entry(
-        "fixturegen run, 2,000 samples (s)", "hyperfine -N -r 2000", 1.0, 30, run_hyperfine,
+        "fixturegen run, 2,000 samples (s)", "hyperfine -N -r 2000", 0.75, 30, run_hyperfine,
         "hyperfine"),
     "run-loop": Entry(
         "fixturegen run, 20,000 samples (s)", "the C loop, 20,000 times", 1.25, 10, run_loop),
@@ -222,7 +222,7 @@ ROWS = {
         "first_run natural, rendered C (ns)", "the same loop by hand", 1.05, 100, first_run,
         parts=(" iter1", " steady")),
     "build": Entry(
-        "fixturegen build, nothing to do (s)", "cargo build, nothing to do", 8, 30, build, "cargo"),
+        "fixturegen build, nothing to do (s)", "cargo build, nothing to do", 4, 30, build, "cargo"),
     "report": Entry(
         "fixturegen report, 1,000,000 lines (s)", "gzip and json.loads", 4, 10, report),
     "check": Entry(

@@ -25,7 +25,7 @@ from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.registry import INSTRUMENTS
 from fixturegen.languages import LANGUAGES
 from fixturegen.report import values
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 if typing.TYPE_CHECKING:
     from fixturegen.cli.main import Group
@@ -84,21 +84,29 @@ def fixture_toml() -> str:
             row = (f"`{name}`", kind, _default(field), meta)
             parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n")
         if table is model.Build:
-            parts.append("\n| key of a language | value | meaning |\n| --- | --- | --- |\n")
-            parts += [
-                f"| `{language.name}.{key}` | list of text | {meaning} |\n"
-                for language in LANGUAGES.values()
-                for key, meaning in language.flag_keys.items()
-            ]
+            parts.append("\n" + _table(("key of a language", "value", "meaning"), _language_keys()))
         if table is model.Mode:
             parts += [_instruments()]
     return "".join(parts)
 
 
+def _language_keys() -> Iterator[tuple[str, str, str]]:
+    for language in LANGUAGES.values():
+        for key, meaning in language.flag_keys.items():
+            yield f"`{language.name}.{key}`", "list of text", meaning
+        if language.compilers:
+            known = ", ".join(f"`{tool.command}`" for tool in language.compilers)
+            yield (
+                f"`{language.name}.compiler`",
+                "text",
+                f"what compiles it: {known}, or another one",
+            )
+
+
 def functions() -> str:
     """Return what expressions and report templates may call and name, from the code itself."""
     project = Project(DOCS.parent)
-    stored = record.stored(project, "p04-first-run", "reference")
+    stored = states.stored(project, "p04-first-run", "reference")
     summary = report.summarise(project.load("p04-first-run"), stored)
     callables = report.callables(summary, stored)
     called = [(_signature(name, each), _summary(name, each)) for name, each in callables.items()]
@@ -111,7 +119,7 @@ def functions() -> str:
             [(f"`{f.signature}`", f.only or "both", f.does) for f in FUNCTIONS.values()],
         )
         + "\n## process.\\*\n\nWhat a metric may name of the kernel's accounting of its process, "
-        "as wait4 gives it.\n\n"
+        "as wait4 gives it. Not\nin a mode with a `wrapper`: there it is the wrapper's as well.\n\n"
         + _table(
             ("name", "unit", "meaning"),
             [
@@ -278,7 +286,7 @@ def readme() -> str:
 
 @functools.cache
 def _reference(project: Project, fixture: str) -> str:
-    stored = record.stored(project, fixture, "reference")
+    stored = states.stored(project, fixture, "reference")
     return report.stored_text(project, project.load(fixture), stored)
 
 

@@ -171,20 +171,23 @@ def is_file(path: Path) -> bool:
     return there == "file"
 
 
-def write(path: Path, data: str | bytes, *, mode: int = 0o644) -> bool:
+def write(path: Path, data: str | bytes, *, mode: int = 0o644, synced: bool = True) -> bool:
     """Put `data` (text as UTF-8) at `path` atomically; return whether anything changed.
 
-    A reader sees the old bytes or the new ones, never a part. Raises errors.FileError, and
-    errors.LinkError at or behind a link.
+    A reader sees the old bytes or the new ones, never a part. synced: it also survives the loss of
+    power, and not only the death of any process. Raises errors.FileError, and errors.LinkError at
+    or behind a link.
     """
     content = data.encode() if isinstance(data, str) else data
     if read_if_there(path) == content:
         return False
-    write_pieces(path, [content], mode=mode)
+    write_pieces(path, [content], mode=mode, synced=synced)
     return True
 
 
-def write_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> None:
+def write_pieces(
+    path: Path, pieces: Iterable[bytes], *, mode: int = 0o644, synced: bool = True
+) -> None:
     """Put `pieces` at `path` atomically, whatever file is there; raises as `write`."""
     try:
         with bounds.undisturbed(), _folder(path.parent, make=True) as folder:
@@ -198,7 +201,8 @@ def write_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644) -> N
                     stream.writelines(pieces)
                     stream.flush()
                     os.fchmod(descriptor, mode)
-                    os.fsync(descriptor)
+                    if synced:
+                        os.fsync(descriptor)
                 os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with contextlib.suppress(OSError):

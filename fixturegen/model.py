@@ -60,6 +60,7 @@ Written = Annotated[str, Meta(min_length=1, max_length=2000)]
 Cpus = Annotated[int, Meta(ge=1, le=4096)] | Literal["all"]
 
 SYSTEM = "system"
+REFERENCE = re.compile(r"\{([^{}]*)\}")  # in an argument: a name that stands for a path
 # The fields that no key of fixture.toml gives: its folder's name; what is gathered of a build.
 FOLDER, GATHERED = "(name)", "(languages)"
 COMPILER = "compiler"  # the key of a build in which a language is told what compiles it
@@ -77,6 +78,8 @@ def canonical(path: str) -> str:
     So a program's first [[program.build]] renames no path. No mode of a program that has this
     build is called as a build is: the third part of a path tells which of the two it is.
     """
+    if f".{DEFAULT}" not in path:  # most, and each sample has two
+        return path
     parts = path.split(".")
     named = parts[2:3] == [DEFAULT] and len(parts) <= 5  # a binary, a case, or a metric of one
     return ".".join(parts[:2] + parts[3:]) if named else path
@@ -99,7 +102,10 @@ class Paths(Mapping[str, T]):
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
-    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`."""
+    """`[[program.build]]`: a named set of flags. Without any, a program has the build `default`.
+
+    That build may be left out of a path: a mode of its program cannot be called as a build is.
+    """
 
     name: Annotated[BuildLabel, Meta(description="the build's name in paths and tables")]
     settings: Annotated[
@@ -196,7 +202,7 @@ class Mode(Struct, frozen=True, forbid_unknown_fields=True):
     def references(self) -> list[str]:
         """The names of binaries and files that it stands on: `{first_run.rust}`."""
         named = (*self.args, *self.prepare)
-        return [canonical(name) for text in named for name in re.findall(r"\{([^{}]*)\}", text)]
+        return [canonical(name) for text in named for name in REFERENCE.findall(text)]
 
 
 class Metric(Struct, frozen=True, forbid_unknown_fields=True):
@@ -237,7 +243,9 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     languages: Annotated[
         tuple[str, ...],
         Meta(
-            description='`c`, `rust`; or `["system"]` alone: a program found on PATH', min_length=1
+            description="`c`, `rust`, ...: those of docs/languages.md, and of other packages; or "
+            '`["system"]` alone: a program found on PATH',
+            min_length=1,
         ),
     ]
     rounds: Annotated[int, Meta(ge=1, le=1_000_000, description="fresh processes per case")] = 10
@@ -318,6 +326,11 @@ class Program(Struct, frozen=True, forbid_unknown_fields=True):
     def modes(self) -> tuple[Mode, ...]:
         """Its modes; one that is called `plain` where it declares none."""
         return self.declared_modes or (Mode("plain"),)
+
+    @property
+    def builds_differ(self) -> bool:
+        """Whether it has another build than `default`, so that a text says of which a row is."""
+        return any(build.name != DEFAULT for build in self.builds)
 
     def builds_in(self, language: str) -> list[Build]:
         """Return the builds that one of its languages has."""

@@ -7,7 +7,7 @@ and started in `/` unless a folder is named, since rustup and cargo obey files o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,10 +91,13 @@ def run(
     return _finish(_start(argv, cwd, extra), argv, timeout_s)
 
 
-def run_together(asked: Sequence[tuple[Sequence[str], Path]]) -> list[Finished]:
-    """Run helpers that print little at the same time, each in its folder; return them in order."""
+def begin(asked: Sequence[tuple[Sequence[str], Path]]) -> Callable[[], list[Finished]]:
+    """Start helpers that print little, each in its folder; return what waits for their ends.
+
+    That returns how they ended, in order: meanwhile the caller has better to do.
+    """
     started = [(_start(argv, cwd, None), argv) for argv, cwd in asked]
-    return [_finish(each, argv, 20) for each, argv in started]
+    return lambda: [_finish(each, argv, 20) for each, argv in started]
 
 
 def _start(

@@ -35,6 +35,8 @@ def escape(text: str, limit: int | None = None) -> str:
     the result has at most so many characters and ends in "..." if something was cut, never
     inside an escape.
     """
+    if text.isascii() and text.isprintable() and (limit is None or len(text) <= limit):
+        return text
     if limit is None or len(text) <= limit:
         whole = HIDDEN.sub(lambda match: _shown(match[0]), text)
         if limit is None or len(whole) <= limit:

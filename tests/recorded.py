@@ -17,7 +17,7 @@ from fixturegen.instruments.profiling import digests
 from fixturegen.languages import LANGUAGES
 from fixturegen.launcher.hello import Hello
 from fixturegen.model import Fixture, Sample, Usage
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, ZEROS, Asked, Context
 
 TOML = """
@@ -102,7 +102,7 @@ def store(project: Project, of: Fixture, run: str = "noon", **changes: Any) -> r
 
     attached: files to lie beside the samples, by name.
     """
-    writer = record.Writer(record.unfinished_folder(project, of.name) / run)
+    writer = record.Writer(states.unfinished_folder(project, of.name) / run)
     for each in changes.pop("samples", samples()):
         writer.add(each)
     attached = changes.pop("attached", {})
@@ -110,8 +110,8 @@ def store(project: Project, of: Fixture, run: str = "noon", **changes: Any) -> r
         files.write(writer.folder / name, content)
     changes.setdefault("attachments", digests(writer.folder, attached))
     writer.finish(context(of, run, **changes))
-    files.move_folder(writer.folder, record.run_folder(project, of.name, run))
-    return record.stored(project, of.name, run)
+    files.move_folder(writer.folder, states.run_folder(project, of.name, run))
+    return states.stored(project, of.name, run)
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:

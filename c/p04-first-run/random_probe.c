@@ -7,6 +7,7 @@
 //   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-lazy random_probe.c -Wl,-z,lazy
 //   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-now random_probe.c -Wl,-z,now
 //   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe random_probe.c
+//   clang -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-clang random_probe.c
 //   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -fno-plt -o out/random_probe-noplt random_probe.c
 //   gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -o out/random_probe-static random_probe.c -static
 //

@@ -47,7 +47,13 @@ class Kernel(Struct, frozen=True):
 
 
 class Binary(Struct, frozen=True):
-    """What a build made, or (without anything but these two) a program of the system."""
+    """What a build made, or (with its name and these two alone) a program of the system.
+
+    name: `program.language[.build]`, as in arguments and paths; "" in runs from before it was
+    recorded. shown: the command as a reader types it in the source folder; commands: those that
+    made it, in order, paths below the project without its folder, and environment: what was set
+    for them. sources: every rendered file that went in, headers too, and its SHA-256.
+    """
 
     sha256: Sha256
     shown: Text
@@ -55,3 +61,6 @@ class Binary(Struct, frozen=True):
     elf: Elf | None = None
     bindings: dict[Text, tuple[Binding, ...]] = field(default_factory=dict)
     kernel: Kernel = Kernel()
+    name: Text = ""
+    environment: dict[Text, Text] = field(default_factory=dict)
+    sources: dict[Text, Sha256] = field(default_factory=dict)

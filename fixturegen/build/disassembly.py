@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from fixturegen import errors, process
+from fixturegen.build.binary import Kernel
 
 # Registers that hold several elements at once: x86-64's, then AArch64's and RISC-V's.
 _VECTOR = re.compile(r"%[xyz]mm\d|\bv\d+\.\d+[bhsd]\b|\bvset(i)?vli\b")
 _COPY = re.compile(r"\b(call|jmp|bl|b|jal)\w*\s.*<mem(set|cpy|move)")
 
 
-def examine(binary: Path, function: str, symbol: str, shown: str) -> dict[str, Any]:
+def examine(binary: Path, function: str, symbol: str, shown: str) -> Kernel:
     """Return how many instructions `function` has and whether it uses vector registers.
 
     symbol: what the language calls it in the machine code.
@@ -40,8 +40,4 @@ def examine(binary: Path, function: str, symbol: str, shown: str) -> dict[str, A
             f"{shown}: the compiler made {function!r} a call of memset or memcpy",
             "launder its inputs, so that the work which is timed is the work in the source",
         )
-    return {
-        "name": function,
-        "instructions": len(body),
-        "vector": any(_VECTOR.search(line) for line in body),
-    }
+    return Kernel(function, len(body), any(_VECTOR.search(line) for line in body))

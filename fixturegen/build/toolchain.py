@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from fixturegen import errors, process
+from fixturegen import errors, files, process
 from fixturegen.languages import LANGUAGES, Tool, package
 from fixturegen.model import SYSTEM, Fixture
+
+Identities = dict[tuple[str, str], list[str]]  # language and compiler to what its tools print
 
 
 def available(fixture: Fixture, wanted: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -43,6 +46,50 @@ def _absent_everywhere(fixture: Fixture, language: str) -> Tool | None:
     """Return what is not here if a fixture has no build in a language that could be made."""
     absent = [_absent(language, compiler) for compiler in compilers(fixture, language)]
     return absent[0] if absent and all(absent) else None
+
+
+def absent(fixture: Fixture, languages: Sequence[str]) -> dict[str, str]:
+    """Return the binaries in `languages` whose compiler is not here, each with the reason."""
+    return {
+        program.binary(name, build): reason
+        for program in fixture.programs
+        for name in program.languages
+        if name in languages
+        for build in program.builds_in(name)
+        if (reason := absence(name, build.compiler(name)))
+    }
+
+
+def ask(fixture: Fixture, places: Mapping[str, Path]) -> Callable[[], Identities]:
+    """Ask each compiler's tools what they call themselves; return what waits for the answers.
+
+    They are asked all at once, and at each build: which compiler it is that a wrapper or rustup
+    starts stands in no file of theirs. places: the languages' source folders, in which overrides
+    of the tools apply.
+    """
+    here = {
+        (name, compiler): LANGUAGES[name].identity(compiler)
+        for name in places
+        for compiler in compilers(fixture, name)
+        if not absence(name, compiler)
+    }
+    asked = [(each, argv) for each, commands in here.items() for argv in commands]
+    finished = process.begin([(argv, _nearest(places[name])) for (name, _), argv in asked])
+
+    def answers() -> Identities:
+        lines: Identities = {each: [] for each in here}
+        for (each, _), done in zip(asked, finished(), strict=True):
+            if done.code == 0 and done.stdout.strip():
+                said = done.stdout.strip().splitlines()
+                lines[each] += [said[0], *(s for s in said if s.startswith(("host:", "LLVM")))]
+        return lines
+
+    return answers
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or what it will be in: before the first build there is none yet."""
+    return next(each for each in (folder, *folder.parents) if files.kind(each) == "folder")
 
 
 def nothing(fixture: Fixture, wanted: Sequence[str]) -> errors.FixturegenError | None:

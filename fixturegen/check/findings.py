@@ -10,7 +10,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
 from fixturegen.report import trial
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, RESTORE
 from fixturegen.runs.summary import summarise
 
@@ -87,8 +87,8 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
     """Check one fixture's text, stored runs and claims."""
     current = _check_text(project, fixture, checked)
     try:
-        runs = record.finished_runs(project, fixture.name)
-        strays = record.strays(project, fixture.name)
+        runs = states.finished_runs(project, fixture.name)
+        strays = states.strays(project, fixture.name)
     except errors.FixturegenError as error:
         checked.add(_damaged(fixture.name, "data", error))
         return
@@ -98,7 +98,7 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
         trial.try_report(project, fixture)
     for run in runs:
         try:
-            stored = record.stored(project, fixture.name, run)
+            stored = states.stored(project, fixture.name, run)
             _check_run(project, fixture, stored, run == current, checked)
         except errors.SpecError as error:
             if not isinstance(error, errors.LinkError):

@@ -25,7 +25,7 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     fixturegen check p04-first-run    one fixture
     fixturegen check --json           the findings for a script
 
-    Compares c/ and rust/ with the templates, every stored run with its digests, each text with the
+    Compares the programs with the templates, every stored run with its digests, each text with the
     samples of the run that it names, and judges the claims. Needs no compiler. Each finding comes
     with the command that repairs it; exit 1 if there is one, 3 if a fixture or template itself is
     wrong (kind "fixture"), of which nothing else could be checked, or stored data is not of the

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -61,10 +60,14 @@ def project_of(ctx: click.Context) -> Project:
 class Whole(click.IntRange):
     """A whole number in ASCII digits alone: click's own also takes 1_000 and Arabic digits."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
         """Return the number; fails with how it must look."""
-        if isinstance(value, str) and not re.fullmatch("-?[0-9]{1,19}", value):
-            self.fail(f"{value!r} is not a whole number in digits 0-9.", param, ctx)
+        if not isinstance(value, int):
+            if not re.fullmatch("-?[0-9]{1,19}", str(value)):
+                self.fail(f"{value!r} is not a whole number in digits 0-9.", param, ctx)
+            value = int(str(value))
         return super().convert(value, param, ctx)
 
 

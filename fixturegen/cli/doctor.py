@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +13,12 @@ from fixturegen.cli.terminal import Coloured, Line, say, say_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fixturegen import languages
+    from fixturegen.languages import Language
     from fixturegen.machine import Choice, Machine
     from fixturegen.machine.finding import Finding
     from fixturegen.machine.layout import Layout
+    from fixturegen.process import Tool
 
 WIDTH = 80
 INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
@@ -71,11 +74,9 @@ PICTURES = (".svg", ".png", ".pdf", ".ps", ".fig", ".txt", ".xml")
 def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     """Print the page, or the object of --json."""
     from fixturegen import machine as machines
-    from fixturegen.instruments import registry
     from fixturegen.machine.conditions import conditions
     from fixturegen.machine.layout import layout
     from fixturegen.machine.situation import situation
-    from fixturegen.machine.tools import tools
 
     place = Path("/") if root is None else root
     if picture is not None:
@@ -83,18 +84,67 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     machine = machines.describe(place)
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
-    findings = [*(tools(registry.tools()) if here.live else []), *conditions(machine, here)]
+    asked, needs = _tools() if here.live else ([], {})
+    findings = [*asked, *conditions(machine, here)]
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:
         import msgspec
 
-        facts = _facts(machine, choice, findings, disturbed)
+        facts = _facts(machine, choice, findings, disturbed, _made(findings, needs))
         facts["map"] = msgspec.to_builtins(boxes)
         say_json(facts)
         return
-    lines = _page(machine, choice, findings, disturbed)
+    lines = _page(machine, choice, findings, disturbed, _made(findings, needs))
     say(*lines, *_map(boxes), *([f"picture: {picture}"] if picture else []))
+
+
+def _tools() -> tuple[list[Finding], dict[str, set[str]]]:
+    """Return the findings about tools, and what each language needs of them, by its label.
+
+    A language whose package is wrong has a row that says so.
+    """
+    from fixturegen import errors
+    from fixturegen.instruments import registry
+    from fixturegen.languages import LANGUAGES
+    from fixturegen.machine.finding import Finding
+    from fixturegen.machine.tools import LAUNCHER, TOOLS, tools
+
+    rows: dict[str, Tool] = {}
+    needs: dict[str, set[str]] = {}
+    wrong = []
+    for name in LANGUAGES:
+        try:
+            language = LANGUAGES[name]
+            default = language.compilers[:1] or language.tools("")
+            for tool in (*default, *language.compilers[1:]):
+                rows.setdefault(tool.command, _row_of(language, tool, optional=tool not in default))
+        except errors.FixturegenError as error:
+            wrong.append(Finding(TOOLS, name, "absent", error.what, error.hint))
+            continue
+        if default:
+            needs[language.label] = {
+                LAUNCHER.name if tool.command in LAUNCHER.commands else tool.command
+                for tool in default
+            }
+    return [*tools(rows.values(), registry.tools()), *wrong], needs
+
+
+def _row_of(language: Language, needed: languages.Tool, *, optional: bool) -> Tool:
+    """Return what doctor asks of a tool that a language needs."""
+    from fixturegen.process import Tool
+
+    name = needed.command
+    asked = (argv[-1] for argv in language.identity("") if argv[0] == name)
+    without = f"no {language.label} program can be built"
+    return Tool(
+        name,
+        (name,),
+        needed.package,
+        f"no build that names {name} can be made" if optional else without,
+        "" if optional else f"{language.label} programs (no toolchain)",
+        next(asked, "--version"),
+    )
 
 
 def _map(boxes: Layout) -> list[str]:
@@ -133,15 +183,19 @@ def _draw(picture: Path, root: Path | None) -> None:
 
 
 def _facts(
-    machine: Machine, choice: Choice, findings: list[Finding], disturbed: list[str]
-) -> dict[str, Any]:
+    machine: Machine,
+    choice: Choice,
+    findings: list[Finding],
+    disturbed: list[str],
+    made: list[str],
+) -> dict[str, object]:
     """Return the object of --json: plain values, `format` changes if a key changes its meaning."""
     from dataclasses import asdict
 
     import msgspec
 
     summary = {
-        "can_make": _languages(findings),
+        "can_make": made,
         "cannot_show": _distinct(finding.cannot for finding in findings),
         "keep_in_mind": [*_distinct(finding.beware for finding in findings), *disturbed],
         "missing": [finding.name for finding in findings if _installable(finding)],
@@ -157,12 +211,16 @@ def _facts(
 
 
 def _page(
-    machine: Machine, choice: Choice, findings: list[Finding], disturbed: list[str]
+    machine: Machine,
+    choice: Choice,
+    findings: list[Finding],
+    disturbed: list[str],
+    made: list[str],
 ) -> list[Line]:
     from fixturegen.machine import one_line
 
     lines: list[Line] = [*_wrapped(one_line(machine), "", ""), ""]
-    lines += _summary(choice, findings, disturbed)
+    lines += _summary(choice, findings, disturbed, made)
     section = ""
     for finding in findings:
         if finding.section != section:
@@ -175,7 +233,9 @@ def _page(
     return lines if disturbed else [*lines, *_row("ok", "disturbances", "none seen", "")]
 
 
-def _summary(choice: Choice, findings: list[Finding], disturbed: list[str]) -> list[str]:
+def _summary(
+    choice: Choice, findings: list[Finding], disturbed: list[str], made: list[str]
+) -> list[str]:
     """Return the three to five lines that a reader wants first."""
     cannot = _distinct(finding.cannot for finding in findings)
     minded = [*_distinct(finding.beware for finding in findings), *disturbed]
@@ -183,10 +243,10 @@ def _summary(choice: Choice, findings: list[Finding], disturbed: list[str]) -> l
     pairs = [
         ("It cannot show", "; ".join(cannot) or "nothing that fixturegen knows is out of reach")
     ]
-    if any(finding.name == "gcc" for finding in findings):
-        made = " and ".join(_languages(findings))
+    if any(finding.section == "Tools" for finding in findings):
+        listed = " and ".join(filter(None, [", ".join(made[:-1]), *made[-1:]]))
         pairs.insert(
-            0, ("This machine can make", f"{made} fixtures" if made else "no fixtures yet")
+            0, ("This machine can make", f"{listed} fixtures" if made else "no fixtures yet")
         )
     if minded:
         pairs.append(("Keep in mind", "; ".join(minded)))
@@ -224,12 +284,13 @@ def _wrapped(text: str, first: str, rest: str) -> list[str]:
     return [line.replace(GLUE, " ") for line in lines]
 
 
-def _languages(findings: list[Finding]) -> list[str]:
-    """Return the languages whose compilers run."""
+def _made(findings: list[Finding], needs: dict[str, set[str]]) -> list[str]:
+    """Return the labels of the languages whose tools run."""
+    from fixturegen.machine.tools import LAUNCHER
+
     working = {finding.name for finding in findings if finding.state == "ok"}
-    needs = {"C": {"gcc"}, "Rust": {"cargo", "rustc"}}
-    # The launcher is a C program: without gcc nothing can be measured, Rust neither.
-    return [name for name, tools in needs.items() if tools | {"gcc"} <= working]
+    # The launcher is a C program: without its compiler nothing can be measured.
+    return [label for label, tools in needs.items() if tools | {LAUNCHER.name} <= working]
 
 
 def _installable(finding: Finding) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
+from msgspec import Struct
 
 from fixturegen import errors
 from fixturegen.cli.common import names_argument, project_of
@@ -13,7 +12,7 @@ from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.fixture.claims import instances
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
-from fixturegen.runs import record
+from fixturegen.runs import states
 from fixturegen.units import plural
 
 SHOWN = 3  # stored runs, the last ones
@@ -37,30 +36,48 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """
     project = project_of(ctx)
     chosen = list(names) or [*project.own, *project.builtin]
-    described, worst = [], 0
+    described: list[Listed] = []
+    worst = 0
     for name in project.choose(tuple(chosen)):
         try:
-            described.append(describe(project, project.load(name)))
+            described.append(listed(project, project.load(name)))
         except (errors.SpecError, errors.FileError) as error:
             say_error(error)
             worst = errors.SpecError.exit_code
     if as_json:
-        say_json(described)
+        say_json([_plain(entry) for entry in described])
         ctx.exit(worst)
     for place, entry in enumerate(described):
-        if not names and entry["builtin"] and not (place and described[place - 1]["builtin"]):
+        if not names and entry.builtin and not (place and described[place - 1].builtin):
             say(*([""] if place else []), "Built-in fixtures:")
         _show(entry, full=bool(names))
     ctx.exit(worst)
 
 
-def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
-    """Return one fixture as plain values."""
+class Listed(Struct, frozen=True):
+    """A fixture and what stands around it."""
+
+    fixture: Fixture
+    folder: str
+    builtin: bool
+    runs: list[str]
+
+
+def listed(project: Project, fixture: Fixture) -> Listed:
+    """Return one fixture with its place and its runs."""
+    folder = project.shown(project.folder(fixture.name))
+    runs = states.finished_runs(project, fixture.name)
+    return Listed(fixture, folder, fixture.name not in project.own, runs)
+
+
+def _plain(entry: Listed) -> dict[str, object]:
+    """Return the object of --json."""
+    fixture = entry.fixture
     return {
         "name": fixture.name,
         "title": fixture.title,
-        "builtin": fixture.name not in project.own,
-        "folder": project.shown(project.folder(fixture.name)),
+        "builtin": entry.builtin,
+        "folder": entry.folder,
         "params": fixture.params,
         "programs": [
             {
@@ -77,34 +94,37 @@ def describe(project: Project, fixture: Fixture) -> dict[str, Any]:
             }
             for p in fixture.programs
         ],
-        "claims": [
-            {"text": claim.text, "of": one.of, "holds": one.expression.text}
-            for claim in fixture.claims
-            for one in instances(fixture, claim)
-        ],
-        "runs": record.finished_runs(project, fixture.name),
+        "claims": _claims(fixture),
+        "runs": entry.runs,
     }
 
 
-def _show(entry: dict[str, Any], *, full: bool) -> None:
-    origin = "built-in" if entry["builtin"] else entry["folder"]
-    say(f"{entry['name']}  {entry['title']}  ({origin})")
-    for program in entry["programs"]:
-        cases = len(program["cases"])
+def _claims(fixture: Fixture) -> list[dict[str, str]]:
+    """Return each claim, of a `for` each one by itself."""
+    return [
+        {"text": claim.text, "of": one.of, "holds": one.expression.text}
+        for claim in fixture.claims
+        for one in instances(fixture, claim)
+    ]
+
+
+def _show(entry: Listed, *, full: bool) -> None:
+    fixture, runs = entry.fixture, entry.runs
+    say(f"{fixture.name}  {fixture.title}  ({'built-in' if entry.builtin else entry.folder})")
+    for program in fixture.programs:
+        cases = [case.path for case in program.cases()]
         say(
-            f"  {program['name']:<14} {', '.join(program['languages'])}; "
-            f"{plural(cases, 'case')} x {plural(program['rounds'], 'round')}"
+            f"  {program.name:<14} {', '.join(program.languages)}; "
+            f"{plural(len(cases), 'case')} x {plural(program.rounds, 'round')}"
         )
         if full:
-            for path in program["cases"]:
-                say(f"    {path}")
-            for metric in program["metrics"]:
-                say(f"      .{metric['name']} [{metric['unit']}] = {metric['value']}")
-    if full and entry["params"]:
-        say("  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in entry["params"].items()))
-    runs = entry["runs"]
+            say(*(f"    {path}" for path in cases))
+            for name, metric in program.metrics.items():
+                say(f"      .{name} [{metric.unit}] = {metric.value}")
+    if full and fixture.params:
+        say("  parameters: " + ", ".join(f"{k}={written(v)}" for k, v in fixture.params.items()))
     last = f"{', the last' if len(runs) > SHOWN else ''}: {', '.join(runs[-SHOWN:])}"
     say(
-        f"  {plural(len(entry['claims']), 'claim')}; {plural(len(runs), 'stored run')}"
+        f"  {plural(len(_claims(fixture)), 'claim')}; {plural(len(runs), 'stored run')}"
         + (last if runs else "")
     )

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -24,7 +24,7 @@ READER_GONE = 141  # as a program that SIGPIPE ends
 UNHEARD = contextlib.suppress(OSError)  # nobody can be told; the exit code still says it
 COMMANDS = {
     "list": "the fixtures, their programs, cases and claims",
-    "render": "templates to c/ and rust/ (--check: only compare)",
+    "render": "templates to sources (--check: only compare)",
     "build": "render, then compile what is not up to date",
     "run": "build, start every case in fresh processes, write the fixture",
     "report": "stored samples to the fixture's text (--check: only compare)",
@@ -47,14 +47,20 @@ class ReaderGoneError(Exception):
 class Group(click.Group):
     """Loads `fixturegen.cli.NAME:command` when NAME is used."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
         """Read the command line, which may print the help."""
         try:
-            return super().make_context(*given, **{"obj": Invocation(), **more})
+            return super().make_context(info_name, args, parent, **{"obj": Invocation(), **extra})
         except BrokenPipeError as error:
             raise ReaderGoneError(error) from error
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         try:
             return super().invoke(ctx)

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
-from fixturegen import errors, files, report
+from fixturegen import errors, report
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
 from fixturegen.report.formats import number
 from fixturegen.report.table import aligned
 from fixturegen.report.view import statistics
-from fixturegen.runs import record
-from fixturegen.runs.ending import Ended, put_in_place, textless
+from fixturegen.runs import states
+from fixturegen.runs.context import Context
+from fixturegen.runs.states import Measured, Placed
 from fixturegen.runs.summary import Summary, failing
 from fixturegen.units import plural
 
 ROWS = 24  # of the short table; the fixture has them all
 
 
-def conclude(
-    project: Project, fixture: Fixture, ended: Ended, target: Path, *, strict: bool
-) -> int:
-    """Say what was found and where its text is, `target`, and return the exit code."""
-    say("", *short_table(ended.summary), "")
-    claims = ended.summary.claims()
+def place(project: Project, fixture: Fixture, run: Measured) -> Placed:
+    """Put raw data and text in their places; if there can be no text, the raw data all the same."""
+    try:
+        text = report.render_report(project, fixture, run.stored, run.summary, keep=True)
+    except errors.FixturegenError as error:
+        folder = states.store(project, run)
+        error.hint = (
+            f"{error.hint + '; ' if error.hint else ''}the raw data is kept in "
+            f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run "
+            + shlex.quote(folder.name)
+        )
+        raise
+    return states.settle(project, run, text)
+
+
+def tell(project: Project, run: Measured, placed: Placed, *, strict: bool) -> int:
+    """Say what was found and where its text is, and return the exit code."""
+    say("", *short_table(run.summary), "")
+    claims = run.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
     for result in bad:
         say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
@@ -33,44 +46,17 @@ def conclude(
         open_ = sum(result.verdict.state == "undecided" for result in bad)
         undecided = f", {open_} undecided" if open_ else ""
         say(f"claims: {len(claims) - len(bad)} of {len(claims)} hold{undecided}")
-    _say_leftovers(ended.summary)
-    _say_place(project, fixture, ended, project.shown(target))
-    if ended.summary.failures:
-        path, number_, _, detail = ended.summary.failures[0]
+    _say_leftovers(run.summary)
+    _say_place(project, run.context, placed)
+    if run.summary.failures:
+        path, number_, _, detail = run.summary.failures[0]
         say(
-            f"fixturegen: {plural(len(ended.summary.failures), 'failed sample')}, the first: "
+            f"fixturegen: {plural(len(run.summary.failures), 'failed sample')}, the first: "
             f"{path}, round {number_}: {detail}",
             err=True,
         )
         return errors.ProgramError.exit_code
     return 1 if failing(claims, strict=strict) else 0
-
-
-def place_text(project: Project, fixture: Fixture, ended: Ended) -> Path:
-    """Put raw data and text in their places, and return the text's.
-
-    The text lies beside the raw data until it is the fixture's: so `--resume` finds a run that
-    was killed between the two.
-    """
-    try:
-        text = report.render_report(project, fixture, ended.stored, ended.summary, keep=True)
-    except errors.FixturegenError as error:
-        folder = put_in_place(project, ended)
-        error.hint = (
-            f"{error.hint + '; ' if error.hint else ''}the raw data is kept in "
-            f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run "
-            + shlex.quote(folder.name)
-        )
-        raise
-    files.write(ended.stored.folder / record.REPORT, text)
-    folder = put_in_place(project, ended)
-    if ended.lacking:
-        return folder / record.REPORT
-    target = report.text_path(project, fixture.name)
-    files.write(target, text)
-    for name in textless(project, fixture.name):  # older ones too: their turn is over
-        files.remove(record.run_folder(project, fixture.name, name) / record.REPORT)
-    return target
 
 
 def _say_leftovers(summary: Summary) -> None:
@@ -82,16 +68,16 @@ def _say_leftovers(summary: Summary) -> None:
             )
 
 
-def _say_place(project: Project, fixture: Fixture, ended: Ended, shown: str) -> None:
-    if not ended.lacking:
+def _say_place(project: Project, run: Context, placed: Placed) -> None:
+    shown = project.shown(placed.text)
+    if not placed.lacking:
         say(f"fixture: {shown}")
         return
-    current = project.shown(report.text_path(project, fixture.name))
-    say(f"not the fixture's text, because: {'; '.join(ended.lacking)}")
-    has = files.is_file(report.text_path(project, fixture.name))
-    words = f"{current} is as it was" if has else f"there is no {current} yet"
+    current = project.shown(report.text_path(project, run.fixture))
+    say(f"not the fixture's text, because: {'; '.join(placed.lacking)}")
+    words = f"{current} is as it was" if placed.before else f"there is no {current} yet"
     say(f"  {words}; this run's text: {shown}")
-    say(f"  to make it the text: fixturegen report {fixture.name} --run {ended.context.run}")
+    say(f"  to make it the text: fixturegen report {run.fixture} --run {run.run}")
 
 
 def short_table(summary: Summary) -> list[str]:

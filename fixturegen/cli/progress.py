@@ -9,12 +9,16 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from fixturegen import units, visible
 from fixturegen.cli.terminal import say
 from fixturegen.model import Sample
 from fixturegen.runs.schedule import Step
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
 REDRAW_S = 0.1  # a terminal's bar
 LINE_S = 10.0  # plain lines
@@ -57,8 +61,8 @@ class Progress:
     def __init__(self, name: str, total: int, done: int, left: TimeLeft) -> None:
         self._name, self._total, self._done = name, total, done
         self._left = left
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
+        self._task: TaskID
         self._last = time.monotonic()
         self._told: set[str] = set()
 

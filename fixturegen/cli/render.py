@@ -23,7 +23,7 @@ from fixturegen.fixture.project import Project
 @click.option("--diff", is_flag=True, help="Show what differs; with --check nothing is written.")
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool) -> None:
-    """Render the templates to c/<fixture>/ and rust/<fixture>/.
+    """Render the templates to LANGUAGE/FIXTURE/, as c/p04-first-run/.
 
     \b
     fixturegen render                  write what has changed

@@ -14,7 +14,7 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
 from fixturegen.fixture.project import Project
 from fixturegen.report import trial
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.units import plural
 
 
@@ -96,10 +96,10 @@ def _made(
             trial.try_report(project, project.load(name))
         return [Made(name, target)]
     fixture, made = project.load(name), []
-    for each in (run, *(other for other in record.finished_runs(project, name) if other != run)):
-        beside = record.run_folder(project, name, each) / record.REPORT
+    for each in (run, *(other for other in states.finished_runs(project, name) if other != run)):
+        beside = states.run_folder(project, name, each) / record.REPORT
         if each == run or files.is_file(beside):
-            stored = record.stored(project, name, each)
+            stored = states.stored(project, name, each)
             if not keep and (strays := stored.strays()):  # as `check` has it; nothing is written
                 raise errors.CheckError(f"{strays[0]} is not of the run", "remove it")
             text = report.stored_text(project, fixture, stored, keep=keep)
@@ -109,9 +109,11 @@ def _made(
 
 
 def _write(project: Project, made: Made) -> None:
-    changed = files.write(made.path, made.text or "")
-    if made.run:  # it lay beside its data until now
-        files.remove(record.run_folder(project, made.fixture, made.run) / record.REPORT)
+    text = made.text or ""
+    if made.run:
+        changed = states.become_text(project, made.fixture, made.run, text)
+    else:
+        changed = files.write(made.path, text)
     if made.run or changed:
         of = f"  (run {made.run})" if made.run else ""
         say(f"{'update' if changed else 'identical':<9}  {project.shown(made.path)}{of}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from msgspec.structs import replace
 
 from fixturegen import build, errors, files
@@ -28,8 +29,33 @@ from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.progress import Progress, TimeLeft
 from fixturegen.cli.terminal import say
 from fixturegen.fixture.project import Project
-from fixturegen.model import Fixture
-from fixturegen.runs import record
+from fixturegen.model import Fixture, Value
+from fixturegen.render import tried
+from fixturegen.runs.options import Options
+
+if TYPE_CHECKING:
+    from fixturegen.runs.states import Interrupted, Measured, New
+    from fixturegen.tune import Guard
+
+
+class Given(msgspec.Struct, frozen=True):
+    """The command line."""
+
+    names: tuple[str, ...]
+    rounds: int | None
+    seed: int
+    sets: tuple[str, ...]
+    languages: tuple[str, ...]
+    label: str | None
+    cpu: int | None
+    allow: tuple[str, ...]
+    as_root: bool
+    sysfs: str | None
+    plan: bool
+    as_json: bool
+    resume: bool
+    strict: bool
+    wait: bool
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -73,7 +99,7 @@ from fixturegen.runs import record
 )
 @click.option("--wait", is_flag=True, help="Wait for another run in this project to end first.")
 @click.pass_context
-def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None:
+def command(ctx: click.Context, /, **words: object) -> None:
     """Build, start every case in fresh processes, and write fixtures/<fixture>.txt.
 
     \b
@@ -87,27 +113,28 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     at the end. The run becomes the fixture's text only if it is complete: the declared rounds,
     parameters and languages, and no failed sample. Otherwise its text lies beside its raw data.
     """
-    if given["plan"]:
+    given = msgspec.convert(words, Given)
+    if given.plan:
         guarded.guard(ctx)
     options = _options(given)
     # A plan starts nothing, so it needs nothing of root.
-    wanted = replace(options, allow=(), as_root=False) if given["plan"] else options
+    wanted = replace(options, allow=(), as_root=False) if given.plan else options
     with permission.standby(
         wanted.allow, options.root, ctx.obj.aside, as_root=wanted.as_root
     ) as guard:
         project = project_of(ctx)
-        fixtures = [project.load(name) for name in project.choose(names)]
-        _check_label(given["label"])
+        fixtures = [project.load(name) for name in project.choose(given.names)]
+        _check_label(given.label)
         permission.need_asked(fixtures, options.allow)
-        options = replace(options, sets=parse_sets(fixtures, given["sets"]))
-        if given["plan"]:
+        options = replace(options, sets=parse_sets(fixtures, given.sets))
+        if given.plan:
             from fixturegen.cli.planned import show
 
-            show(fixtures, options, as_json=given["as_json"])
+            show(fixtures, options, as_json=given.as_json)
             return
-        if given["as_json"]:
+        if given.as_json:
             raise errors.UsageError("--json goes with --plan")
-        codes = _run_locked(project, fixtures, options, {**given, "guard": guard})
+        codes = _run_locked(project, fixtures, options, given, guard)
     if not any(code is not None for code in codes):
         raise errors.UsageError(
             "there is no interrupted run to resume", "start one: fixturegen run"
@@ -115,22 +142,44 @@ def command(ctx: click.Context, /, names: tuple[str, ...], **given: Any) -> None
     ctx.exit(max(code or 0 for code in codes))
 
 
+def _options(given: Given) -> Options:
+    """Return the options that can be read before the project is: all but --set."""
+    return Options(
+        rounds=given.rounds,
+        seed=given.seed,
+        languages=given.languages,
+        cpu=given.cpu,
+        allow=permission.known(given.allow),
+        as_root=given.as_root,
+        sysfs=given.sysfs or "",
+    )
+
+
+def _check_label(label: str | None) -> None:
+    if label is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", label):
+        raise errors.UsageError(
+            f"--label {label!r}: a run's name has letters, digits, '.', '_' and '-'"
+        )
+
+
 def _run_locked(
-    project: Project, fixtures: list[Fixture], options: Any, given: dict[str, Any]
+    project: Project,
+    fixtures: list[Fixture],
+    options: Options,
+    given: Given,
+    guard: Guard | None,
 ) -> list[int | None]:
     """Run every fixture that can be, alone in this project."""
-    if not given["resume"]:
+    if not given.resume:
         fixtures = _startable(fixtures, options.languages)
     for fixture in fixtures:
         files.names(project.fixtures / fixture.name)  # not behind a link, or it is said now
-    owner = f"pid {os.getpid()}, since {_now()}" + (
-        f", run {given['label']!r}" if given["label"] else ""
-    )
+    owner = f"pid {os.getpid()}, since {_now()}" + (f", run {given.label!r}" if given.label else "")
     with (
-        files.lock(project.build / "lock", owner, wait=given["wait"], tell=_say_waiting),
-        permission.holding(given["guard"]),
+        files.lock(project.build / "lock", owner, wait=given.wait, tell=_say_waiting),
+        permission.holding(guard),
     ):
-        return _run_all(project, fixtures, options, given)
+        return _run_all(project, fixtures, options, given, guard)
 
 
 def _startable(fixtures: list[Fixture], languages: tuple[str, ...]) -> list[Fixture]:
@@ -151,188 +200,154 @@ def _say_waiting(holder: str) -> None:
 
 
 def _run_all(
-    project: Project, fixtures: list[Fixture], options: Any, given: dict[str, Any]
+    project: Project,
+    fixtures: list[Fixture],
+    options: Options,
+    given: Given,
+    guard: Guard | None,
 ) -> list[int | None]:
-    """Run every fixture; an error in one says which of the others were not begun."""
-    from fixturegen.report import trial
+    """Run every fixture; an error in one says which of the others were not begun.
+
+    Return their exit codes, None for one that had nothing to resume.
+    """
+    from fixturegen.runs import states
 
     codes: list[int | None] = []
     for fixture in fixtures:
-        record.insist_writable(project, fixture.name, given["label"])
-        params = _own(fixture, options).parameters(fixture)
-        trial.try_once(project, fixture, params, build.work_folder(project, fixture, params))
+        states.insist_writable(project, fixture.name, given.label)
+        _try_report(project, fixture, options.parameters(fixture))
     for place, fixture in enumerate(fixtures):
+        sets = {key: value for key, value in options.sets.items() if key in fixture.params}
+        own = replace(options, allow=permission.own(fixture, options.allow), sets=sets)
         try:
-            codes.append(_run_one(project, fixture, _own(fixture, options), given))
+            codes.append(Turn(project, fixture, own, given, guard).code())
         except errors.FixturegenError as error:
             rest = " ".join(later.name for later in fixtures[place + 1 :])
-            if rest and not given["resume"]:
+            if rest and not given.resume:
                 error.hint += ("; " if error.hint else "") + f"not begun: {rest}"
             raise
     return codes
 
 
-def _check_label(label: str | None) -> None:
-    import re
+def _try_report(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> None:
+    """Try the fixture's report before its run begins, unless it was found good already."""
+    work = build.work_folder(project, fixture, params)
+    if tried.due(project, fixture, params, work):
+        from fixturegen.report import trial  # takes a while
 
-    if label is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", label):
-        raise errors.UsageError(
-            f"--label {label!r}: a run's name has letters, digits, '.', '_' and '-'"
-        )
-
-
-def _options(given: dict[str, Any]) -> Any:
-    """Return the options that can be read before the project is: all but --set."""
-    from fixturegen.runs.options import Options
-
-    return Options(
-        rounds=given["rounds"],
-        seed=given["seed"],
-        languages=given["languages"],
-        cpu=given["cpu"],
-        allow=permission.known(given["allow"]),
-        as_root=given["as_root"],
-        sysfs=given["sysfs"] or "",
-    )
+        trial.try_once(project, fixture, params, work)
 
 
-def _own(fixture: Fixture, options: Any) -> Any:
-    """Return what of the options concerns the fixture: its run is recorded and repeated so."""
-    sets = {key: value for key, value in options.sets.items() if key in fixture.params}
-    return replace(options, allow=permission.own(fixture, options.allow), sets=sets)
+class Turn(msgspec.Struct, frozen=True):
+    """One fixture's turn. options: what of them concerns it, for so its run is recorded."""
 
+    project: Project
+    fixture: Fixture
+    options: Options
+    given: Given
+    guard: Guard | None
 
-def _run_one(project: Project, fixture: Fixture, options: Any, given: dict[str, Any]) -> int | None:
-    """Run one fixture; return its exit code, or None if there was nothing to resume."""
-    from fixturegen.runs import ending
+    def code(self) -> int | None:
+        """Begin a run or resume one; return its exit code, None if there was nothing to resume."""
+        from fixturegen.runs import states
 
-    known = ending.interrupted(project, fixture.name)
-    if given["resume"]:
-        wanted = [name for name in known if given["label"] in (None, name)]
-        return _resume(project, fixture, options, wanted[-1], given) if wanted else None
-    started = _now()
-    name = _free_name(project, fixture, given["label"], started)
-    if known:
-        say(f"{fixture.name}: interrupted run {known[-1]} is kept; --resume continues it", err=True)
-    return _measure(project, fixture, options, name, started, given)
+        if not self.given.resume:
+            run = states.begin(self.project, self.fixture.name, self.given.label, _now())
+            if run.kept:
+                self._say(f"interrupted run {run.kept} is kept; --resume continues it", err=True)
+            return self._measure(run, self.options)
+        found = states.resume(self.project, self.fixture, self.given.label)
+        if isinstance(found, states.Measured):
+            self._say(f"all samples of run {found.context.run} are there", err=True)
+            return self._conclude(found)
+        if found is None:
+            return None
+        return self._measure(found, states.options_of(self.fixture, found, self.options))
 
+    def _measure(self, run: New | Interrupted, options: Options) -> int:
+        """Build and measure what there is to come."""
+        from fixturegen.runs import record, session, states
 
-def _free_name(project: Project, fixture: Fixture, label: str | None, started: str) -> str:
-    """Return the run's name: `label`, which must be free, or one that tells the time."""
-    names = {
-        name
-        for folder in (
-            record.unfinished_folder(project, fixture.name),
-            project.fixtures / fixture.name,
-        )
-        for name in files.names(folder)
-        if {record.CONTEXT, record.SAMPLES} & {*files.names(folder / name)}
-    }
-    if label in names:
-        known = label in record.unfinished_runs(project, fixture.name)
-        raise errors.UsageError(
-            f"{fixture.name} has a run {label!r} already; runs are never overwritten",
-            "give another --label" + (", or --resume it" if known else ""),
-        )
-    time = started.replace(":", "").replace("-", "")
-    names_of_now = (f"{time}-{number}" if number > 1 else time for number in itertools.count(1))
-    return label or next(name for name in names_of_now if name not in names)
+        params = options.parameters(self.fixture)
+        built = build.make(self.project, self.fixture, params, options.chosen(self.fixture), say)
+        for name, reason in built.missing.items():
+            less = " and replace no complete one" if name in self.fixture.required else ""
+            self._say(f"{reason}; the text will say so{less}")
+        current = session.Session(self.project, self.fixture, options, built, run, self.guard)
+        self._say_unmeasured(current.unmeasured)
+        if not current.steps:
+            self._say("no case can be measured here; nothing is stored", err=True)
+            return errors.UsageError.exit_code
+        current.enter()
+        total = current.done + len(current.steps)
+        left = TimeLeft(current.steps, states.walls(self.project, self.fixture.name))
 
+        def kept() -> str:
+            there = record.under_way(current.folder)
+            count = current.done if there is None else there
+            return f"{count} of {total} samples" * files.exists(current.folder)
 
-def _resume(
-    project: Project, fixture: Fixture, options: Any, name: str, given: dict[str, Any]
-) -> int:
-    """Take up an interrupted run: the samples to come, or only its text."""
-    from fixturegen.runs import ending
-    from fixturegen.runs.options import recorded_options
+        with (
+            self._kept(kept),
+            Progress(self.fixture.name, total, current.done, left) as progress,
+        ):
+            measured = current.measure(progress.update, self._ahead())
+        later = measured.context.unmeasured.items() - current.unmeasured.items()
+        self._say_unmeasured(dict(later))
+        return self._conclude(measured)
 
-    ended = ending.measured(project, fixture, name)
-    if ended is not None:
-        say(f"{fixture.name}: all samples of run {name} are there", err=True)
-        return _conclude(project, fixture, ended, given)
-    options = recorded_options(project, fixture, name, options)
-    return _measure(project, fixture, options, name, None, given)
+    def _ahead(self) -> Callable[[], None]:
+        """Return what prepares the report piece by piece; its modules are not needed before."""
+        prepared: list[Callable[[], None]] = []
 
+        def next_piece() -> None:
+            if prepared:
+                prepared[0]()
+            else:
+                from fixturegen import report
 
-def _measure(
-    project: Project,
-    fixture: Fixture,
-    options: Any,
-    name: str,
-    started: str | None,
-    given: dict[str, Any],
-) -> int:
-    """Build and measure, from the start or (`started` is None) from where it was interrupted."""
-    from fixturegen import report
-    from fixturegen.runs import ending, session
+                prepared.append(report.prepare(self.project, self.fixture))
 
-    params = options.parameters(fixture)
-    built = build.make(project, fixture, params, options.chosen(fixture), say)
-    for name, reason in built.missing.items():
-        less = " and replace no complete one" if name in fixture.required else ""
-        say(f"{fixture.name}: {reason}; the text will say so{less}")
-    current = session.Session(project, fixture, options, built, name, given["guard"])
-    _say_unmeasured(fixture, current.unmeasured)
-    if not current.steps:
-        say(f"{fixture.name}: no case can be measured here; nothing is stored", err=True)
-        return errors.UsageError.exit_code
-    if started is None:
-        current.resume()
-    else:
-        current.begin(started)
-    total = current.done + len(current.steps)
-    left = TimeLeft(current.steps, ending.walls(project, fixture.name))
+        return next_piece
 
-    def kept() -> str:
-        there = record.under_way(current.folder)
-        count = current.done if there is None else there
-        return f"{count} of {total} samples" * files.exists(current.folder)
+    def _conclude(self, measured: Measured) -> int:
+        """Put the run in its place, and say what it found."""
+        with self._kept(lambda: "all samples"):
+            from fixturegen.cli import outcome  # takes a while, and may be interrupted as well
 
-    with (
-        _kept(fixture, kept),
-        Progress(fixture.name, total, current.done, left) as progress,
-    ):
-        ended = current.measure(progress.update, report.prepare(project, fixture))
-    later = ended.context.unmeasured.items() - current.unmeasured.items()
-    _say_unmeasured(fixture, dict(later))
-    return _conclude(project, fixture, ended, given)
+            placed = outcome.place(self.project, self.fixture, measured)
+        return outcome.tell(self.project, measured, placed, strict=self.given.strict)
 
+    def _say(self, text: str, *, err: bool = False) -> None:
+        say(f"{self.fixture.name}: {text}", err=err)
 
-def _say_unmeasured(fixture: Fixture, reasons: Mapping[str, str]) -> None:
-    for reason, count in sorted(Counter(reasons.values()).items()):
-        cases = "1 case" if count == 1 else f"{count} cases"
-        say(f"{fixture.name}: {cases} not measured: {reason}", err=True)
+    def _say_unmeasured(self, reasons: Mapping[str, str]) -> None:
+        for reason, count in sorted(Counter(reasons.values()).items()):
+            cases = "1 case" if count == 1 else f"{count} cases"
+            self._say(f"{cases} not measured: {reason}", err=True)
 
+    @contextlib.contextmanager
+    def _kept(self, done: Callable[[], str]) -> Iterator[None]:
+        """Whatever ends the block before its time: say what is kept, and how to go on.
 
-def _conclude(project: Project, fixture: Fixture, ended: Any, given: dict[str, Any]) -> int:
-    with _kept(fixture, lambda: "all samples"):
-        from fixturegen.cli import outcome  # takes a while, and may be interrupted as well
-
-        target = outcome.place_text(project, fixture, ended)
-    return outcome.conclude(project, fixture, ended, target, strict=given["strict"])
-
-
-@contextlib.contextmanager
-def _kept(fixture: Fixture, done: Callable[[], str]) -> Iterator[None]:
-    """Whatever ends the block before its time: say what is kept, and how to go on.
-
-    done: what is kept, in words; empty if nothing is.
-    """
-    again = f"fixturegen run {fixture.name} --resume"
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise errors.InterruptedRunError(
-            f"{fixture.name}: interrupted; {done()} are kept", f"{again} continues"
-        ) from error
-    except errors.SpecError:
-        raise  # says itself where the raw data is
-    except errors.FixturegenError as error:
-        if done():
-            kept = f"{done()} are kept; {again} continues"
-            error.hint = f"{error.hint}; {kept}" if error.hint else kept
-        raise
-    except OSError as error:
-        raise errors.FileError(
-            f"{fixture.name}: {error}", f"{done()} are kept; {again} continues"
-        ) from error
+        done: what is kept, in words; empty if nothing is.
+        """
+        name = self.fixture.name
+        again = f"fixturegen run {name} --resume"
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            raise errors.InterruptedRunError(
+                f"{name}: interrupted; {done()} are kept", f"{again} continues"
+            ) from error
+        except errors.SpecError:
+            raise  # says itself where the raw data is
+        except errors.FixturegenError as error:
+            if done():
+                kept = f"{done()} are kept; {again} continues"
+                error.hint = f"{error.hint}; {kept}" if error.hint else kept
+            raise
+        except OSError as error:
+            raise errors.FileError(
+                f"{name}: {error}", f"{done()} are kept; {again} continues"
+            ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -118,10 +118,10 @@ def _line(root: Path | None, *arguments: str) -> str:
 
 def _facts(
     knobs: Sequence[KnobState], turned: Journal | None, current: bool, trouble: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     import msgspec
 
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "format": FORMAT,
         "knobs": msgspec.to_builtins(knobs),
         "journal": None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from fixturegen import errors, files
 from fixturegen.instruments.instrument import Subject, joined
 from fixturegen.instruments.registry import Use, uses
 from fixturegen.launcher import Start
-from fixturegen.model import Case, Columns, Fixture, canonical
+from fixturegen.model import REFERENCE, Case, Columns, Fixture, canonical
 
 
 class RefusedError(Exception):
@@ -19,7 +18,7 @@ class RefusedError(Exception):
 
 def fill(text: str, paths: Mapping[str, Path]) -> str:
     """Return `text` with every `{name}` replaced by the path it stands for."""
-    return re.sub(r"\{([^{}]*)\}", lambda name: str(paths[canonical(name[1])]), text)
+    return REFERENCE.sub(lambda name: str(paths[canonical(name[1])]), text)
 
 
 class Around:

@@ -6,24 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixturegen.instruments import perf
-from fixturegen.instruments.instrument import Instrument, Refusal, Subject
-from fixturegen.model import Columns
+from fixturegen.instruments.instrument import Refusal
+from fixturegen.instruments.perf_stat import PerfStat
 
 if TYPE_CHECKING:
     from fixturegen.launcher import Start
 
 
-class PerfStatCpu(Instrument):
+class PerfStatCpu(PerfStat):
     """Counts the events of the last CPU that the process may use, whoever runs there."""
 
     name = "perf-stat-cpu"
-    key = "wrapper"
     description = (
         "under perf, which counts the events of all that runs on the last of its CPUs: the same "
         "columns"
     )
-    tool = perf.TOOL
-    lines = perf.COUNTED
 
     def refusal(self, build: Path) -> Refusal | None:
         """Return why perf may not count a CPU."""
@@ -32,7 +29,3 @@ class PerfStatCpu(Instrument):
     def wrap(self, start: Start, output: Path) -> Start:
         """Return `start` under `perf stat -a -C`, which writes its counts to `output`."""
         return perf.wrapped(start, perf.stat_argv(output, max(start.cpus, default=0)))
-
-    def after(self, subject: Subject) -> Columns:
-        """Return what it counted."""
-        return perf.read_counts(subject.output)

@@ -30,19 +30,17 @@ INSTRUMENTS: list[Instrument] = [
 ]
 
 
-class Named(Struct, frozen=True):
-    """What a mode names at a key: the word, and what stands behind it."""
+class Use(Struct, frozen=True):
+    """What a mode names at a key, known or not, and what stands behind it."""
 
     key: Key
     name: str
     arguments: tuple[str, ...] = ()
 
-
-class Use(Struct, frozen=True):
-    """An instrument, with what stands behind its name in a mode."""
-
-    instrument: Instrument
-    arguments: tuple[str, ...] = ()
+    @property
+    def instrument(self) -> Instrument:
+        """The instrument of this name; KeyError if there is none."""
+        return at(self.key)[self.name]
 
 
 def at(key: Key) -> dict[str, Instrument]:
@@ -50,19 +48,14 @@ def at(key: Key) -> dict[str, Instrument]:
     return {each.name: each for each in INSTRUMENTS if each.key == key}
 
 
-def named(mode: Mode) -> list[Named]:
-    """Return what a mode names, known or not, in the order in which it is used."""
+def uses(mode: Mode) -> list[Use]:
+    """Return what a mode names around its process, in the order in which it is used."""
     steps = [step.split() or [""] for step in mode.prepare]
     return [
-        *(Named("prepare", name, tuple(arguments)) for name, *arguments in steps),
-        *(Named("watch", name) for name in mode.watch),
-        *([Named("wrapper", mode.wrapper)] if mode.wrapper else []),
+        *(Use("prepare", name, tuple(arguments)) for name, *arguments in steps),
+        *(Use("watch", name) for name in mode.watch),
+        *([Use("wrapper", mode.wrapper)] if mode.wrapper else []),
     ]
-
-
-def uses(mode: Mode) -> list[Use]:
-    """Return what is used around a mode's process, in order; KeyError for an unknown name."""
-    return [Use(at(each.key)[each.name], each.arguments) for each in named(mode)]
 
 
 def used(fixture: Fixture) -> list[Instrument]:

@@ -21,7 +21,8 @@ class CompiledAtOnce(Struct, frozen=True):
     """A language of which one command of gcc's kind makes a program from its only source.
 
     header: how the names of shared pieces end; variable: what chooses the default compiler, in the
-    environment and in readers' Makefile; before_source: the key of a compiler's flags.
+    environment and in readers' Makefile; before_source: the key of a compiler's flags; truth: the
+    literals of false and true.
     """
 
     name: str
@@ -32,6 +33,7 @@ class CompiledAtOnce(Struct, frozen=True):
     flags: tuple[str, ...]
     compilers: tuple[Tool, ...]
     before_source: str
+    truth: tuple[str, str] = ("0", "1")
     reserved: tuple[str, ...] = ()
     templates: Path | None = None
 
@@ -75,7 +77,7 @@ class CompiledAtOnce(Struct, frozen=True):
     def literal(self, value: Value) -> str:
         """Return `value` as a literal that nothing can break out of."""
         if isinstance(value, bool):
-            return "1" if value else "0"
+            return self.truth[value]
         if isinstance(value, int):
             if value == -(2**63):
                 return "(-9223372036854775807 - 1)"  # C has no literal for the smallest
@@ -181,7 +183,8 @@ class CompiledAtOnce(Struct, frozen=True):
         name = f"{program.name}-{build.name}"
         compiler = self._compiler(build.compiler(self.name))
         command = self._command(compiler, program, build, f"{out}/{name}")
-        return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name))
+        typed = self._command(compiler, program, build, self._output(program, build))
+        return Plan((tuple(command),), shlex.join(typed), PurePosixPath(name))
 
 
 LANGUAGE = CompiledAtOnce(

@@ -65,6 +65,11 @@ class Languages(Mapping[str, Language]):
         """Return a language's name as people write it; of one that is not known, its name."""
         return self[name].label if name in self else name
 
+    def owner(self, templates: Path) -> str:
+        """Return the language whose own templates lie in a folder; empty if it is no such one."""
+        loaded = self._loaded.items()
+        return next((name for name, each in loaded if each.templates == templates), "")
+
     def files(self, name: str) -> list[Path]:
         """Return the modules whose code decides what is rendered in a language."""
         found = [_HERE / f"{each}.py" for each in (*self._own, *_NO_LANGUAGE)]

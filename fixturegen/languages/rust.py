@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ _RELEASE = {
 }
 
 
+@functools.cache
 def _profile(manifest: str) -> dict[str, str]:
     """Return the variables that hold the release profile to what the rendered Cargo.toml says."""
     try:

@@ -17,18 +17,16 @@ TOOLS = "Tools"
 TIMEOUT_S = 10.0
 
 
-NO_RUST = "Rust programs (no toolchain)"
+LAUNCHER = Tool(
+    "gcc",
+    ("gcc", "cc"),
+    "gcc libc6-dev",
+    "no C program can be built, nor the launcher",
+    "any program (no C compiler)",
+)
 KNOWN = (
-    Tool(
-        "gcc",
-        ("gcc", "cc"),
-        "gcc libc6-dev",
-        "no C program can be built, nor the launcher",
-        "any program (no C compiler)",
-    ),
-    Tool("make", ("make",), "make", "no c/<fixture>/Makefile by hand; fixturegen needs none"),
-    Tool("cargo", ("cargo",), "cargo", "no Rust program can be built", NO_RUST),
-    Tool("rustc", ("rustc",), "rustc", "no Rust program can be built", NO_RUST),
+    LAUNCHER,
+    Tool("make", ("make",), "make", "no Makefile of readers can be used; fixturegen needs none"),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),
@@ -37,10 +35,16 @@ KNOWN = (
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools(instruments: Iterable[Tool]) -> list[Finding]:
-    """Return one finding for each tool, those of `instruments` too; starts each for its version."""
+def tools(compilers: Iterable[Tool], instruments: Iterable[Tool]) -> list[Finding]:
+    """Return one finding for each tool; starts each for its version.
+
+    compilers: what the languages need; what the launcher needs too has one row.
+    """
     python = Finding(TOOLS, "python", "ok", platform.python_version())
-    return [*(_finding(tool) for tool in (*KNOWN, *instruments)), python, _libc(), *_static()]
+    others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
+    first, second, *rest = KNOWN
+    asked = (first, second, *others, *rest, *instruments)
+    return [*map(_finding, asked), python, _libc(), *_static()]
 
 
 def _finding(tool: Tool) -> Finding:

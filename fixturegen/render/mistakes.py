@@ -45,7 +45,7 @@ def place(error: BaseException, shown: str) -> str:
     place, step = shown, error.__traceback__
     while step is not None:
         name = step.tb_frame.f_code.co_filename
-        if name.startswith("templates/"):
+        if name.startswith(("templates/", "(")):  # as templates are called, and no module
             place = f"{name}:{step.tb_lineno}"
         step = step.tb_next
     return place

@@ -5,6 +5,7 @@ Only `build` uses this; what compares (`render --check`, `check`) renders.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -63,23 +64,35 @@ def needed(
         if stem not in others and stem not in fixture.shared and path not in for_readers
     }
     left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
-    named = set(re.findall(r"\w+", "".join(found.values())))
+    named = set().union(*map(_words, found.values()))
     while more := {path: texts[path] for path, stem in left.items() if stem in named}:
         found |= more
         left = {path: stem for path, stem in left.items() if path not in more}
-        named = set(re.findall(r"\w+", "".join(more.values())))
+        named = set().union(*map(_words, more.values()))
     return found
 
 
+@functools.cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text))
+
+
 def key(
-    project: Project, fixture: Fixture, params: Mapping[str, Value], languages: Sequence[str]
+    project: Project,
+    fixture: Fixture,
+    params: Mapping[str, Value],
+    languages: Sequence[str],
+    rooms: Sequence[str] = (),
 ) -> str:
-    """Return a digest of all that decides the rendered text; empty if it cannot be told."""
+    """Return a digest of all that decides the rendered text; empty if it cannot be told.
+
+    rooms: further folders of this package whose modules do.
+    """
     digest = hashlib.sha256()
     folders = [project.folder(fixture.name), *project.shared(fixture.name)]
     folders += filter(None, (LANGUAGES[name].templates for name in languages))
     try:
-        asked = [sys.version, *_programs(languages), sorted(params.items()), list(languages)]
+        asked = [sys.version, *_programs(languages, rooms), sorted(params.items()), list(languages)]
         digest.update(json.dumps(asked).encode())
         for path in (each for folder in folders for each in _templates(folder)):
             content = files.read_bytes(path)
@@ -98,12 +111,12 @@ def _templates(folder: Path) -> Iterator[Path]:
             yield folder / name
 
 
-def _programs(languages: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _programs(languages: Sequence[str], rooms: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Yield name, size and time of the modules that render: ours, languages', Jinja's first one."""
     jinja = importlib.util.find_spec("jinja2")
     own = Path(__file__).parents[1]
     sources = [own / "model.py", own / "errors.py"]
-    for room in ("fixture", "render"):
+    for room in ("fixture", "render", *rooms):
         sources += sorted((own / room).glob("*.py"))
     sources += dict.fromkeys(path for name in languages for path in LANGUAGES.files(name))
     for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:

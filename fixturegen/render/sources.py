@@ -70,7 +70,7 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
     for folder in folders:
         content = files.read_if_there(folder / name)
         if content is not None:
-            shown = f"templates/{folder.name}/{name}"
+            shown = _called(folder, name)
             return _checked_text(content, shown), shown
     raise LookupError(name)
 
@@ -115,8 +115,8 @@ def environment(
             "variable_end_string": "}*/",
             "block_start_string": _NEVER + "b",
             "block_end_string": "b" + _NEVER,
-            "comment_start_string": _NEVER + "c",
-            "comment_end_string": "c" + _NEVER,
+            "comment_start_string": _NEVER + "#",
+            "comment_end_string": "#" + _NEVER,
             "line_statement_prefix": "//%",
             "line_comment_prefix": "//#",
         }
@@ -243,7 +243,7 @@ def fixture_files(
                 environments[entry.dialect] = environment(folders, literal, keep=keep)
             _insist(entry, places, fixture, project)
             place = places[entry.template]
-            source = f"templates/{place.name}/{entry.template}"
+            source = _called(place, entry.template)
             values = {
                 "params": mistakes.Params(params),
                 "fixture": fixture.name,
@@ -251,7 +251,8 @@ def fixture_files(
                 "header": f"{_MADE} from {source}: edit that file, not this one",
                 **entry.values,
             }
-            said = f"{shown[place]}/{entry.template}"
+            own = LANGUAGES.owner(place)
+            said = source if own else f"{shown[place]}/{entry.template}"
             text = render_text(environments[entry.dialect], entry.template, values, said)
             rendered[f"{name}/{fixture.name}/{entry.target}"] = text
     return rendered
@@ -299,3 +300,9 @@ def _insist(entry: Rendered, known: Iterable[str], fixture: Fixture, project: Pr
         f"templates/{fixture.name} or templates/_lib",
         nearest(entry.template, [name for name in known if name.endswith(suffix)]),
     )
+
+
+def _called(folder: Path, template: str) -> str:
+    """Return how a template is called wherever the project is; one of a language's own: (zig) x."""
+    owner = LANGUAGES.owner(folder)
+    return f"({owner}) {template}" if owner else f"templates/{folder.name}/{template}"

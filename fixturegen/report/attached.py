@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from fixturegen import errors
 from fixturegen.instruments.profile import Profile
+from fixturegen.model import canonical
 from fixturegen.report.values import Above, Number, Plain, plain, shown
 from fixturegen.runs import context, record
 from fixturegen.runs.summary import Summary
@@ -45,11 +46,14 @@ class Attached:
 
         Each ending is a field: the file's name, or "". `lines`: how many the first of them has.
         """
+        known = {}
+        for name in self._stored.context.attachments:
+            case, _, ending = name.partition(".")
+            known[canonical(case.replace("-", ".")), ending] = name
         made = []
         for row in rows:
-            names = {ending: f"{row['path'].replace('.', '-')}.{ending}" for ending in endings}
-            there = {e: name if self.attached(name) else "" for e, name in names.items()}
-            first = self.attachment(names[endings[0]]) if endings and there[endings[0]] else None
+            there = {ending: known.get((row["path"], ending), "") for ending in endings}
+            first = self.attachment(there[endings[0]]) if endings and there[endings[0]] else None
             made.append({**row, **there, "lines": None if first is None else len(first)})
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from fixturegen import files, render
 from fixturegen.fixture.project import Project
@@ -16,11 +15,6 @@ from fixturegen.report.values import plain
 from fixturegen.report.view import Functions, View
 from fixturegen.runs import record
 from fixturegen.runs.summary import Summary, summarise
-
-
-def text_path(project: Project, fixture: str) -> Path:
-    """Return where the fixture's text is."""
-    return project.fixtures / f"{fixture}.txt"
 
 
 def render_report(

@@ -58,7 +58,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         programs=tuple(
             Program(
                 p.name,
-                bool(p.declared_builds),
+                p.builds_differ,
                 tuple(Metric(name, m.unit, tuple(m.modes)) for name, m in p.metrics.items()),
             )
             for p in fixture.programs

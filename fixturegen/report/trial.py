@@ -8,36 +8,26 @@ nothing of it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from fixturegen import errors, expression, files, machine
+from fixturegen import errors, expression, machine
 from fixturegen.build.binary import Binary, Elf
-from fixturegen.fixture.project import Project, builtin_templates
+from fixturegen.fixture.project import Project
 from fixturegen.instruments.perf import Perf
 from fixturegen.model import Case, Columns, Fixture, Mode, Program, Sample, Usage, Value
-from fixturegen.render import rendered
+from fixturegen.render import tried
 from fixturegen.render.mistakes import MisuseError
-from fixturegen.report.ahead import TEMPLATE
 from fixturegen.report.text import render_report
 from fixturegen.runs import record
 from fixturegen.runs.context import FORMAT, ZEROS, Asked, Context, Kept, Reading
 from fixturegen.runs.summary import Summary
 from fixturegen.tune import KNOBS
 
-NOTE = "tried"  # in the build folder: what the last good trial was of
 PROCESSES = 4  # of a case: an even number, so that a median lies between two values
 LINES = 64  # of each that a program prints
 MADE_UP = "made up for a trial of the report"
-
-
-def _own(project: Project, fixture: str) -> bool:
-    """Whether a fixture's report is somebody's own: the built-in one has been tried."""
-    own = [project.folder(fixture), *project.shared(fixture)]
-    first = next((folder for folder in own if files.is_file(folder / TEMPLATE)), None)
-    return first is not None and first != builtin_templates() / "_lib"
 
 
 def try_once(project: Project, fixture: Fixture, params: Mapping[str, Value], work: Path) -> None:
@@ -45,27 +35,14 @@ def try_once(project: Project, fixture: Fixture, params: Mapping[str, Value], wo
 
     Raises errors.SpecError for a mistake. work: the fixture's folder for what is built.
     """
-    if not _own(project, fixture.name):
-        return
-    key = _key(project, fixture, params)
-    if key and files.is_file(work / NOTE) and files.read_bytes(work / NOTE) == key.encode():
-        return
-    try_report(project, fixture, keep=True)
-    if key:
-        files.write(work / NOTE, key)
-
-
-def _key(project: Project, fixture: Fixture, params: Mapping[str, Value]) -> str:
-    """Return a digest of all that decides how a trial ends; empty if it cannot be told."""
-    wanted = rendered.key(project, fixture, params, fixture.languages)
-    own = [(path.name, path.stat()) for path in sorted(Path(__file__).parent.glob("*.py"))]
-    sizes = [(name, found.st_size, found.st_mtime_ns) for name, found in own]
-    return hashlib.sha256(f"{wanted} {sizes}".encode()).hexdigest() if wanted else ""
+    if tried.due(project, fixture, params, work):
+        try_report(project, fixture, keep=True)
+        tried.note(project, fixture, params, work)
 
 
 def try_report(project: Project, fixture: Fixture, *, keep: bool = False) -> None:
     """Raise errors.SpecError if the report template has a mistake that needs no data to be one."""
-    for measured in (True, False) if _own(project, fixture.name) else ():
+    for measured in (True, False) if tried.own(project, fixture.name) else ():
         try:
             _render(project, fixture, measured, keep)
         except errors.DataError:

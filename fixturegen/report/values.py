@@ -124,7 +124,7 @@ class Program(Struct, frozen=True):
     """A program of the fixture."""
 
     name: Annotated[str, Meta(description="its name")]
-    builds: Annotated[bool, Meta(description="whether it declares builds")]
+    builds: Annotated[bool, Meta(description="whether it has another build than `default`")]
     metrics: Annotated[tuple[Metric, ...], Meta(description="in the order of declaration")]
 
 

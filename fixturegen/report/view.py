@@ -97,10 +97,13 @@ class View:
 
     def stat(self, path: str) -> Plain:
         """Return n, median, min, max, q1, q3, iqr, mad, unit and groups of a path (`Stat`)."""
+        return plain(self._known_stat(path))
+
+    def _known_stat(self, path: str) -> Stat:
         if path not in self._stats:
             self.values(path)  # or says that there is no such path
             self._stats[path] = statistics(self._summary, path)
-        return plain(self._stats[path])
+        return self._stats[path]
 
     def explained(self, path: str, other: str) -> str:
         """Return yes or no: whether `other` explains the two groups of `path`; - without groups."""
@@ -225,9 +228,9 @@ class View:
                 hint = nearest(unknown[0], case.values)
                 raise MisuseError(f"unknown metric {unknown[0]!r} of {row['path']}", hint)
             for name in metrics or case.values:
-                known = self.stat(f"{row['path']}.{name}")
-                two = _two(known["groups"]) if known["groups"] else ""
-                made.append({**row, "metric": name, "unit": known["unit"], "two_groups": two})
+                known = self._known_stat(f"{row['path']}.{name}")
+                two = _two(known.groups) if known.groups else ""
+                made.append({**row, "metric": name, "unit": known.unit, "two_groups": two})
         return made
 
     def groups(self, rows: Sequence[Plain], explained_by: str = "") -> Plain:
@@ -239,10 +242,10 @@ class View:
         made = []
         for row in rows:
             path = f"{row['path']}.{row['metric']}"
-            if known := self.stat(path)["groups"]:
+            if known := self._known_stat(path).groups:
                 other = f"{row['path']}.{explained_by}"
                 why = self.explained(path, other) if explained_by else ABSENT
-                made.append({**row, **known, "explained": why})
+                made.append({**row, **plain(known), "explained": why})
         return made
 
     def rounds(self, rows: Sequence[Plain]) -> Plain:
@@ -331,8 +334,9 @@ def statistics(summary: Summary, path: str) -> Stat:
     )
 
 
-def _two(groups: Mapping[str, Number]) -> str:
-    low, high = (units.format_number(groups[k], auto(groups[k])) for k in ("low", "high"))
+def _two(groups: Groups) -> str:
+    values = (groups.low, groups.high)
+    low, high = (units.format_number(value, auto(value)) for value in values)
     if low == high:
-        low, high = (units.format_number(groups[k], 2) for k in ("low", "high"))
-    return f"{groups['low_n']} around {low}, {groups['high_n']} around {high}"
+        low, high = (units.format_number(value, 2) for value in values)
+    return f"{groups.low_n} around {low}, {groups.high_n} around {high}"

@@ -164,6 +164,9 @@ def decode(content: bytes, shown: str) -> Context:
             f"fixturegen {_version(plain.get('fixturegen'))} wrote it and can read it",
         )
     found = convert(plain, Context, shown)
+    for name, binary in found.binaries.items():
+        if binary.name not in ("", name):
+            raise errors.DataError(f"{shown}: binaries.{name[:80]}: is called otherwise", RESTORE)
     parts = (found.digest, found.samples and found.samples.packed)
     if found.format < FORMAT and any(parts):
         raise errors.DataError(f"{shown}: format: {found.format} has no digests", RESTORE)

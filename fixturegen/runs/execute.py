@@ -18,9 +18,9 @@ from fixturegen.fixture.project import Project
 from fixturegen.instruments.around import Around, RefusedError, fill
 from fixturegen.launcher import Outcome, Start
 from fixturegen.model import Case, Columns, Fixture, Program, Sample, Usage, path_part
-from fixturegen.runs.ending import GIVE_UP
 from fixturegen.runs.rungs import Rungs
 from fixturegen.runs.schedule import Step
+from fixturegen.runs.states import GIVE_UP
 from fixturegen.runs.summary import MetricError, Number, Summary
 
 Measured = tuple[Step, Sample, dict[str, Number] | None]

@@ -1,4 +1,4 @@
-"""What a run was asked to be, and what an interrupted one was."""
+"""What a run was asked to be."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from shlex import quote
 
 from msgspec import Struct, field, structs
 
-from fixturegen import errors
-from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, Value, written
-from fixturegen.runs import record
+from fixturegen.runs.context import Asked
 
 
 class Options(Struct, frozen=True):
@@ -25,6 +23,16 @@ class Options(Struct, frozen=True):
     allow: tuple[str, ...] = ()
     as_root: bool = False
     sysfs: str = ""  # a folder whose knobs and machine stand for this one's, for tests
+
+    @classmethod
+    def of(cls, asked: Asked, sets: Mapping[str, Value]) -> Options:
+        """Return what a recorded run was asked to be; sets: its changed parameters."""
+        return cls(**structs.asdict(asked), sets=sets)
+
+    @property
+    def asked(self) -> Asked:
+        """What a run records of its options; the parameters stand there by themselves."""
+        return Asked(**{key: getattr(self, key) for key in Asked.__struct_fields__})
 
     @property
     def root(self) -> Path:
@@ -52,33 +60,3 @@ class Options(Struct, frozen=True):
         typed += [f"--sysfs {quote(self.sysfs)}"] if self.sysfs else []
         typed += ["--as-root"] if self.as_root else []
         return typed + [f"--allow {what}" for what in self.allow]
-
-
-def recorded_options(project: Project, fixture: Fixture, name: str, given: Options) -> Options:
-    """Return the options that an interrupted run began with; `given` may only repeat them.
-
-    Raises errors.UsageError if an option was given that differs.
-    """
-    folder = record.unfinished_folder(project, fixture.name) / name
-    context = record.read_context(project, folder)
-    sets = {k: v for k, v in context.params.items() if fixture.params.get(k) != v}
-    recorded = Options(**structs.asdict(context.asked), sets=sets)
-    # Never taken from a file: the machine is not ours.
-    if any(getattr(given, key) != getattr(recorded, key) for key in ("allow", "as_root", "sysfs")):
-        words = " ".join(
-            ["--as-root"] * recorded.as_root + [f"--allow {quote(a)}" for a in recorded.allow]
-        )
-        raise errors.UsageError(
-            f"cannot resume {fixture.name} run {name!r}: what may be done to the machine, "
-            "or as whom, is another matter than when it began",
-            f"fixturegen run {fixture.name} --resume {words}".rstrip(),
-        )
-    default = Options()
-    for key in ("rounds", "seed", "sets", "languages", "cpu"):
-        wanted = getattr(given, key)
-        if wanted != getattr(default, key) and wanted != getattr(recorded, key):
-            raise errors.UsageError(
-                f"cannot resume {fixture.name} run {name!r} with other {key} than it began with",
-                "leave the option out, or start anew without --resume",
-            )
-    return recorded

@@ -1,4 +1,4 @@
-"""The raw data on disk: its format, its version, writing, reading and resuming."""
+"""The raw data of one run: its files, writing them, taking them up, reading and proving them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -31,98 +31,6 @@ REPORT = "report.txt"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Sample).decode
 _HUGE = re.compile(rb"[0-9]{20}")  # only where there are so many digits may a number be too large
-
-
-def unfinished_folder(project: Project, fixture: str) -> Path:
-    """Return the folder of a fixture's runs under way."""
-    return project.build / "runs" / fixture
-
-
-def run_folder(project: Project, fixture: str, run: str) -> Path:
-    """Return the folder of a finished run."""
-    return project.fixtures / fixture / run
-
-
-def finished_runs(project: Project, fixture: str) -> list[str]:
-    """Return the names of the stored runs, oldest first."""
-    return oldest_first(project, _runs(project.fixtures / fixture))
-
-
-def unfinished_runs(project: Project, fixture: str) -> list[str]:
-    """Return the names of a fixture's runs under way or interrupted, oldest first."""
-    return oldest_first(project, _runs(unfinished_folder(project, fixture)))
-
-
-def oldest_first(project: Project, folders: Iterable[Path]) -> list[str]:
-    """Return the names of the runs in `folders`; one that cannot be read is there, as the oldest.
-
-    So that one damaged run is found by whoever reads it, and does not hide the others. The number
-    decides, for a clock may be set back; runs without one (format 1) are older, by their start.
-    """
-    found = []
-    for folder in folders:
-        key = (0, "")
-        with contextlib.suppress(errors.FixturegenError):
-            known = read_context(project, folder)
-            key = (known.number, known.started)
-        found.append((key, folder.name))
-    return [name for _, name in sorted(found)]
-
-
-def next_number(project: Project, fixture: str) -> int:
-    """Return the number of a new run: above those of all that are known of its fixture."""
-    number = 0
-    for parent in (project.fixtures / fixture, unfinished_folder(project, fixture)):
-        for folder in _runs(parent):
-            with contextlib.suppress(errors.FixturegenError):
-                number = max(number, read_context(project, folder).number)
-    return number + 1
-
-
-def _runs(folder: Path) -> list[Path]:
-    """Return the folders of runs in `folder`, by name; raises errors.LinkError behind a link."""
-    return [folder / name for name in files.names(folder) if not _no_run(folder / name)]
-
-
-def _no_run(path: Path) -> str:
-    """Return why what lies among the runs is none, or ""."""
-    if files.kind(path) != "folder":
-        return "is no folder"
-    if not re.fullmatch(context.NAME, path.name):
-        return "has not the name of a run"
-    return "" if files.kind(path / CONTEXT) == "file" else f"has no {CONTEXT}"
-
-
-def strays(project: Project, fixture: str) -> list[str]:
-    """Return what lies among the stored runs of a fixture and is none, each with the reason."""
-    folder = project.fixtures / fixture
-    if files.kind(folder) not in ("", "folder"):
-        return [f"{project.shown(folder)} is no folder"]
-    reasons = ((folder / name, _no_run(folder / name)) for name in files.names(folder))
-    return [f"{project.shown(path)} {reason}" for path, reason in reasons if reason]
-
-
-def insist_writable(project: Project, fixture: str, run: str | None) -> None:
-    """Raise errors.FileError if a run of the fixture could not be put in its place at its end.
-
-    Makes nothing. run: its name, if it is known.
-    """
-    home = project.fixtures / fixture
-    text = project.fixtures / f"{fixture}.txt"
-    for path, wanted in ((project.fixtures, "folder"), (home, "folder"), (text, "file")):
-        if files.kind(path) not in ("", wanted):
-            raise _in_the_way(project, path, f"is no {wanted}")
-    if run and files.exists(home / run) and (reason := _no_run(home / run)):
-        raise _in_the_way(project, home / run, reason)
-    for folder in (project.fixtures, home):  # the text goes to the first, the run to the second
-        there = next(each for each in (folder, *folder.parents) if files.exists(each))
-        files.insist_writable(there)
-
-
-def _in_the_way(project: Project, path: Path, reason: str) -> errors.FileError:
-    return errors.FileError(
-        f"cannot write to {project.shown(path)}: it {reason}", "move it away, then run again"
-    )
 
 
 class Writer:
@@ -208,8 +116,8 @@ class Writer:
 
 
 def write_context(folder: Path, told: Context) -> None:
-    """Write the context of a run under way."""
-    files.write(folder / CONTEXT, context.encode(told))
+    """Write the context of a run under way; as its samples, it is not synced before the end."""
+    files.write(folder / CONTEXT, context.encode(told), synced=False)
 
 
 def read_context(project: Project, folder: Path) -> Context:
@@ -383,24 +291,3 @@ def _sample(line: bytes, shown: str) -> Sample:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
         raise errors.DataError(f"{shown}: is no sample: {error}", RESTORE) from error
-
-
-def stored(project: Project, fixture: str, run: str) -> Stored:
-    """Return the finished run `run`; raises errors.UsageError if there is none.
-
-    Raises errors.DataError and errors.CheckError as `read_context` does.
-    """
-    folder = run_folder(project, fixture, run)
-    if not re.fullmatch(context.NAME, run) or _no_run(folder):
-        known = finished_runs(project, fixture)
-        hint = f"stored: {', '.join(known)}" if known else f"fixturegen run {fixture} makes one"
-        raise errors.UsageError(f"{fixture} has no run {run!r}", hint)
-    return finished(project, folder)
-
-
-def finished(project: Project, folder: Path) -> Stored:
-    """Return the run in `folder`, whose last sample is there; raises errors.DataError if not."""
-    found = Stored(folder, read_context(project, folder), project.shown(folder))
-    if found.kept and found.context.lacking is None:
-        raise errors.DataError(f"{found.shown}/{CONTEXT}: lacking: missing", RESTORE)
-    return found

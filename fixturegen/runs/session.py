@@ -6,27 +6,28 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fixturegen import __version__, build, errors, files, launcher, machine
+from fixturegen import __version__, build, files, launcher, machine
 from fixturegen.fixture.project import Project
 from fixturegen.instruments import profiling
 from fixturegen.instruments.around import Around
 from fixturegen.instruments.made import make_files
 from fixturegen.machine import disturb
-from fixturegen.model import Fixture, Sample
-from fixturegen.runs import record
-from fixturegen.runs.context import FORMAT, Asked, Context
-from fixturegen.runs.ending import Ended, lacking
+from fixturegen.model import Case, Fixture, Sample
+from fixturegen.runs import record, states
+from fixturegen.runs.context import FORMAT, Context
 from fixturegen.runs.execute import Execution, launcher_binary, starts
 from fixturegen.runs.options import Options
 from fixturegen.runs.placing import places
 from fixturegen.runs.rungs import Rungs, changed
 from fixturegen.runs.schedule import Step, rounds_of, runnable, schedule
+from fixturegen.runs.states import Interrupted, Measured, New
 from fixturegen.runs.summary import Summary
 from fixturegen.runs.unmeasured import here, storages, unmeasured
 
@@ -36,18 +37,6 @@ if TYPE_CHECKING:
 Watch = Callable[[Step, Sample, int], None]
 
 LOOK_S = 5.0  # how often another run on this machine is looked for while this one measures
-
-# What must be as it was for a run to be resumed, and how it is called.
-SAME = (
-    ("params", "parameters"),
-    ("rounds", "rounds"),
-    ("seed", "seed"),
-    ("languages", "languages"),
-    ("declaration", "programs, modes or lines in fixture.toml"),
-    ("cpus", "CPUs"),
-    ("boot", "boot of the machine"),
-    ("unmeasured", "cases that can be measured"),
-)
 
 
 class Session:
@@ -59,7 +48,7 @@ class Session:
         fixture: Fixture,
         options: Options,
         built: build.Built,
-        name: str,
+        run: New | Interrupted,
         guard: Guard | None = None,
     ) -> None:
         """`guard` does to the machine what `options.allow` allows; without it nothing is done."""
@@ -67,7 +56,7 @@ class Session:
         self.fixture = fixture
         self.options = options
         self.built = built
-        self.name = name
+        self.run = run
         self.params = options.parameters(fixture)
         self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
         self.rounds = rounds_of(fixture, options.rounds)
@@ -80,7 +69,7 @@ class Session:
         place = here(options.allow, again, project.build, nowhere, guard, options.root)
         self.unmeasured = unmeasured(fixture, self.languages, built.paths, place, built.absent)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
-        self.folder = record.unfinished_folder(project, fixture.name) / name
+        self.folder = states.unfinished_folder(project, fixture.name) / run.name
         self.summary = Summary(fixture, self.params)
         self.done = 0
         self._failed: Counter[str] = Counter()
@@ -95,7 +84,7 @@ class Session:
             format=FORMAT,
             fixturegen=__version__,
             fixture=fixture.name,
-            run=self.name,
+            run=self.run.name,
             started=started,
             number=number,
             params=self.params,
@@ -111,17 +100,9 @@ class Session:
             cpu_reason=self._places.reason,
             disturbances=tuple(machine.disturbances(Path("/"))),
             toolchain={name: tuple(lines) for name, lines in self.built.toolchain.items()},
-            binaries=self.built.facts,
+            binaries=self.built.binaries,
             options=tuple(options.words()),
-            asked=Asked(
-                rounds=options.rounds,
-                seed=options.seed,
-                languages=options.languages,
-                cpu=options.cpu,
-                allow=options.allow,
-                as_root=options.as_root,
-                sysfs=options.sysfs,
-            ),
+            asked=options.asked,
             unmeasured=self.unmeasured,
             storage=storages(fixture, self.project.build),
             boot=self._boot(),
@@ -133,25 +114,24 @@ class Session:
         boot = self._machine.boot_id
         return boot if isinstance(boot, str) else ""
 
-    def _keep(self, **changes: Any) -> None:
+    def _keep(self, **changes: object) -> None:
         """Change what the context says, and write it."""
         self.context = replace(self.context, **changes)
         record.write_context(self.folder, self.context)
 
-    def begin(self, started: str) -> None:
-        """Make the folder of a new run."""
-        self.context = self._now(started, record.next_number(self.project, self.fixture.name))
-        self._keep()
+    def enter(self) -> None:
+        """Make the folder of a new run, or take up one that was interrupted.
 
-    def resume(self) -> None:
-        """Take up a run under way; raises errors.UsageError if it would not be the same run."""
-        kept = record.read_context(self.project, self.folder)
+        Raises errors.UsageError if what is left of it would not be measured as its beginning.
+        """
+        if isinstance(self.run, New):
+            number = states.next_number(self.project, self.fixture.name)
+            self.context = self._now(self.run.started, number)
+            self._keep()
+            return
+        kept = self.run.context
         now = self._now(kept.started, kept.number)
-        for key, what in SAME:
-            if getattr(kept, key) != getattr(now, key):
-                raise self._differs(what)
-        if _digests(kept) != _digests(now):
-            raise self._differs("binaries")
+        states.insist_same(self.project, kept, now)
         files.sweep(self.folder)
         self._lines = record.take_up(self.folder)
         done = set()
@@ -172,24 +152,17 @@ class Session:
             resumed=(*kept.resumed, self.done),
         )
 
-    def _differs(self, what: str) -> errors.UsageError:
-        return errors.UsageError(
-            f"cannot resume {self.fixture.name} run {self.name!r}: other {what} than when it began",
-            f"start anew without --resume; the {self.project.shown(self.folder)} folder keeps what "
-            "was measured",
-        )
-
     def measure(
         self,
         watch: Watch,
         meanwhile: Callable[[], None] | None = None,
-    ) -> Ended:
+    ) -> Measured:
         """Run what is left to do, and finish. On an exception everything measured stays.
 
-        Only after `begin` or `resume`.
+        Only after `enter`.
         meanwhile: called now and then while short programs run ahead of us.
         """
-        self._meanwhile = meanwhile
+        self._meanwhile = self._spare(meanwhile)
         cwd = self.project.build / self.fixture.name / "cwd"
         files.make_folder(cwd)
         cases = [
@@ -198,7 +171,8 @@ class Session:
             for case in runnable(self.fixture, p, self.languages, self.unmeasured)
         ]
         made, facts = make_files(self.fixture, cwd.parent / "files")
-        self._keep(files=facts)
+        if facts:
+            self._keep(files=facts)
         paths = {**self.built.paths, **made}
         ways = starts(self.fixture, cases, paths, self._places.cpus, cwd)
         around = Around(self.fixture, paths, cwd, self.folder, self._drop_caches)
@@ -215,6 +189,21 @@ class Session:
             writer.abandon()
             raise
 
+    def _spare(self, meanwhile: Callable[[], None] | None) -> Callable[[], None]:
+        """Return what is done while programs run; first a look at whether the context reads back.
+
+        What that takes the first time, it would take after the last sample.
+        """
+        pieces = [partial(record.read_context, self.project, self.folder)]
+
+        def next_piece() -> None:
+            if pieces:
+                pieces.pop()()
+            elif meanwhile:
+                meanwhile()
+
+        return next_piece
+
     def _drop_caches(self) -> None:
         assert self._guard is not None  # else its cases are not measured
         self._guard.drop_caches()
@@ -227,7 +216,7 @@ class Session:
     def _execute(
         self,
         execution: Execution,
-        ways: Any,
+        ways: Mapping[Case, launcher.Start],
         writer: record.Writer,
         watch: Watch,
     ) -> None:
@@ -259,7 +248,7 @@ class Session:
                 disturb.add(known, words)
         self.context = replace(self.context, disturbances=tuple(known))
 
-    def _finish(self, writer: record.Writer, execution: Execution) -> Ended:
+    def _finish(self, writer: record.Writer, execution: Execution) -> Measured:
         self._note()
         used, attached = profiling.finished(self.fixture, self.folder)
         told = replace(
@@ -271,16 +260,12 @@ class Session:
             perf=used,
             attachments=attached,
         )
-        told = writer.finish(replace(told, lacking=lacking(told, self.summary)))
+        told = writer.finish(replace(told, lacking=states.lacking(told, self.summary)))
         stored = record.Stored(self.folder, told, self.project.shown(self.folder))
-        return Ended(stored, self.summary)
+        return Measured(stored, self.summary)
 
 
 def _declaration(fixture: Fixture) -> str:
     """Return a digest of what is started and how it is read; metrics may change at any time."""
     programs = [replace(program, metrics={}) for program in fixture.programs]
     return hashlib.sha256(repr(programs).encode()).hexdigest()
-
-
-def _digests(context: Context) -> dict[str, str]:
-    return {name: binary.sha256 for name, binary in context.binaries.items()}

@@ -143,7 +143,7 @@ def test_each_build_has_its_own_flags(probes: Path) -> None:
     assert "probe-rust-static" not in names  # that build names C alone
     assert "probe-rust-symbols" in names
     state = json.loads((probes / "build/p01/state.json").read_text())
-    assert len({entry["sha256"] for entry in state.values()}) == len(state) == 6
+    assert len({entry["binary"]["sha256"] for entry in state.values()}) == len(state) == 6
 
 
 def test_the_lines_in_the_sources_make_the_same_binaries(probes: Path, tmp_path: Path) -> None:

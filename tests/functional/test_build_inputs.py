@@ -106,6 +106,21 @@ def test_a_second_build_compiles_nothing(built: Path) -> None:
     assert "0 compiled now" in done.out
 
 
+def test_a_binary_tells_its_name_its_command_and_what_went_in(built: Path) -> None:
+    state = json.loads((built / "build/p01/state.json").read_text())
+    assert sorted(state) == BINARIES
+    two, one = state["two-c-default"]["binary"], state["one-rust-default"]["binary"]
+    assert (two["name"], one["name"]) == ("two.c", "one.rust")
+    assert one["environment"]["RUSTFLAGS"] == ""
+    assert one["commands"][0].startswith("cargo rustc --message-format=json")
+    of_one = ["rust/p01/Cargo.lock", "rust/p01/Cargo.toml", "rust/p01/one.rs", "rust/p01/piece.rs"]
+    assert sorted(one["sources"]) == of_one
+    assert sorted(two["sources"]) == ["c/p01/two.c"]
+    for entry in state.values():
+        for source, digest in entry["binary"]["sources"].items():
+            assert hashlib.sha256((built / source).read_bytes()).hexdigest() == digest
+
+
 def test_a_changed_program_alone_is_compiled_again(built: Path, copy: Path) -> None:
     assert compiled(laid.run(copy, "build")) == []  # also behind another path
     laid.put(copy, {"templates/p01/two.c.j2": TWO_C.replace('"two"', '"new"')})
@@ -212,7 +227,8 @@ def test_cc_of_several_words(built: Path, copy: Path) -> None:
     done = laid.run(copy, "build", extra={"CC": "gcc -m64 '-DA B=1'"})
     assert compiled(done) == ["one-c-default", "two-c-default"]
     state = json.loads((copy / "build/p01/state.json").read_text())
-    assert state["one-c-default"]["commands"][0].startswith("gcc -m64 '-DA B=1' -std=c11")
+    assert state["one-c-default"]["binary"]["commands"][0].startswith("gcc -m64 '-DA B=1' -std=c11")
+    assert state["one-c-default"]["binary"]["shown"].startswith("gcc -m64 '-DA B=1' -std=c11")
     assert compiled(laid.run(copy, "build")) == ["one-c-default", "two-c-default"]
     assert digests(copy) == digests(built)
 

@@ -191,6 +191,30 @@ def test_a_text_of_other_programs_is_found(tiny: Callable[..., Tiny]) -> None:
     assert "repair: fixturegen run tiny" in done.said
 
 
+@pytest.mark.parametrize("builds", ["before the run", "after the run"])
+def test_a_first_build_leaves_a_stored_run_and_its_text_as_they_are(
+    tiny: Callable[..., Tiny], builds: str
+) -> None:
+    claims = {"It is seven.": "each(act.c.calm.n == 7) and act.c.default.other.n == 8"}
+    project = tiny(claims=claims)
+    toml = project.templates / "fixture.toml"
+    plain = (
+        toml.read_text()
+        + '[[program.mode]]\nname = "path"\nargs = ["value", "9", "{act.c.default}"]\n'
+    )
+    build = '\n[[program.build]]\nname = "default"\n'
+    first, second = (plain + build, plain) if builds == "before the run" else (plain, plain + build)
+    toml.write_text(first)
+    assert project("run").code == 0
+    text = project.text.read_bytes()
+    toml.write_text(second)
+    assert project("check").said.endswith("all agree\n")
+    assert project("report").code == 0
+    assert project.text.read_bytes() == text
+    (run,) = project.finished()
+    assert {sample["case"] for sample in project.samples(run)} >= {"act.c.calm", "act.c.path"}
+
+
 def test_a_text_of_other_flags_is_found(tiny: Callable[..., Tiny]) -> None:
     project = tiny(claims={"It is seven.": "each(act.c.calm.n == 7)"})
     toml = project.templates / "fixture.toml"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import laid
 import pytest
+
+from fixturegen.instruments import registry
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,7 +58,11 @@ class Nicely(Instrument):
 registry.INSTRUMENTS.append(Nicely())
 """
 START = "import sys, nicely_; from fixturegen.__main__ import main; sys.exit(main())"
-PAGE = "import nicely_; from docs import generate; print(generate.fixture_toml())"
+PAGE = (
+    "import nicely_; from docs import generate; from fixturegen.fixture import schema; "
+    "from fixturegen.languages import LANGUAGES; "
+    "print(generate.fixture_toml()); print(schema.text(LANGUAGES))"
+)
 SCRIPT = '#!/bin/sh\n[ $# = 0 ] && exit\necho 7 > "$1"\nshift\nexec "$@"\n'
 
 TOML = laid.changed(
@@ -122,6 +129,7 @@ def test_what_it_tells_is_a_metric_and_its_needs_are_doctors(root: Path) -> None
     assert rows["nicely"]["state"] == "ok" and rows["strace"] and rows["perf"]
     page = start(root, code=PAGE).out
     assert "| `nicely` | `wrapper` | nicely | started under nicely, which tells" in page
+    assert '"nicely"' in page[page.index('"wrapper": {') :]  # the JSON schema's
 
 
 @pytest.mark.slow
@@ -157,10 +165,12 @@ def test_where_it_cannot_be_used_the_case_says_why(root: Path) -> None:
     ],
 )
 def test_fixture_toml_is_checked_against_what_it_says_of_itself(
-    root: Path, old: str, new: str, said: str
+    root: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, said: str
 ) -> None:
+    monkeypatch.setattr(registry, "INSTRUMENTS", [*registry.INSTRUMENTS])
+    runpy.run_path(str(root.parent / "lib" / "nicely_.py"))  # adds its line
     (path,) = root.glob("templates/*/fixture.toml")
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    done = start(root, "list")
+    done = laid.call(root, "list")
     assert done.code == 3 and said in done.err, done.said

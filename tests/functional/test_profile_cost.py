@@ -133,13 +133,17 @@ def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path, tmp_path
     assert "66.67%          6  book-c-profiled  think" in text
     assert "9 samples of cycles" in text and "C, flat: think" in text
     assert " 66.67  4647: imul %rcx,%rdx" in text
-    folded = folder_of(project, "recorded") / "book-c-profiled-flat_perf_record.folded"
-    assert folded.read_text() == (
+    stem = "book-c-profiled-flat_perf_record"
+    assert (folder_of(project, "recorded") / f"{stem}.folded").read_text() == (
         "book;__libc_start_call_main;main 1\n"
         "book;feed;exc_page_fault 1\n"
         "book;start_thread;strategy 3\n"
         "book;start_thread;think 6\n"
     )
+    picture = (folder_of(project, "recorded") / f"{stem}.svg").read_text()  # by the extra `flame`
+    assert "<title>think (6 samples, 54.55%)</title>" in picture
+    context = json.loads((folder_of(project, "recorded") / "context.json").read_text())
+    assert context["perf"]["pictures"][stem] == "" and f"{stem}.svg" in context["attachments"]
 
 
 def test_the_perf_of_this_machine(project: Path, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from fixturegen.languages import LANGUAGES
+from fixturegen.model import SYSTEM
 from fixturegen.visible import HIDDEN
 
 pytestmark = pytest.mark.slow
@@ -93,17 +95,29 @@ LINES}
 """
 
 
+CPP = C.replace("#include <stdbool.h>\n", "").replace("(unsigned char)value[i]", "value[i] & 0xffu")
+GO = """\
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+func main() {
+LINES}
+"""
+SIGNED = {"PRIu64": "PRId64", "uint64_t": "int64_t", "<u64>": "<i64>", "uint64(": "int64("}
+
+
 def lines(values: list[Any], forms: dict[type, str]) -> str:
     """Return one line of source for each value: what prints it."""
     made = []
     for number, value in enumerate(values):
         form = forms[type(value)]
         if type(value) is int and value < 0:
-            form = (
-                form.replace("PRIu64", "PRId64")
-                .replace("uint64_t", "int64_t")
-                .replace("<u64>", "<i64>")
-            )
+            for unsigned, signed in SIGNED.items():
+                form = form.replace(unsigned, signed)
         made.append("    " + form.replace("VALUE", f"/*{{ params.v{number} }}*/") + "\n")
     return "".join(made)
 
@@ -136,10 +150,20 @@ def wanted(value: Any) -> str:
     return str(value)
 
 
+COMMANDS = {
+    "c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
+    "cpp": ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror"],
+    "go": ["go", "build"],
+    "rust": ["rustc", "--edition=2021", "-C", "opt-level=0", "-D", "warnings"],
+}
+
+
 def printed(root: Path, values: list[Any], language: str, source: str) -> list[str]:
     """Render, compile and run, and return the printed lines."""
+    if shutil.which(COMMANDS[language][0]) is None:
+        pytest.skip(f"needs {COMMANDS[language][0]}")
     shutil.rmtree(root, ignore_errors=True)
-    suffix = {"c": "c", "rust": "rs"}[language]
+    suffix = LANGUAGES[language].suffix
     laid.put(
         root,
         {
@@ -149,17 +173,17 @@ def printed(root: Path, values: list[Any], language: str, source: str) -> list[s
     )
     done = laid.call(root, "render")
     assert done.code == 0, done.err
-    folder = root / language / "p01"
-    command = {
-        "c": ["gcc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", "show"],
-        "rust": ["rustc", "--edition=2021", "-C", "opt-level=0", "-D", "warnings", "-o", "show"],
-    }[language]
+    (path,) = (root / language / "p01").rglob(f"show.{suffix}")
     made = subprocess.run(
-        [*command, f"show.{suffix}"], cwd=folder, capture_output=True, text=True, check=False
+        [*COMMANDS[language], "-o", "show", path.name],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert made.returncode == 0, made.stderr
     return subprocess.run(
-        ["./show"], cwd=folder, capture_output=True, text=True, check=True
+        ["./show"], cwd=path.parent, capture_output=True, text=True, check=True
     ).stdout.splitlines()
 
 
@@ -171,33 +195,59 @@ few = settings(
 )
 
 
-@few
-@given(values=VALUES)
-def test_in_c(tmp_path_factory: pytest.TempPathFactory, values: list[Any]) -> None:
-    values = [*ALWAYS, *values]
-    forms: dict[type, str] = {
-        str: "text(VALUE, sizeof VALUE);",
-        float: "real(VALUE);",
-        bool: 'printf("%d\\n", (bool)VALUE);',
-        int: 'printf("%" PRIu64 "\\n", (uint64_t)VALUE);',
-    }
-    source = C.replace("LINES", lines(values, forms))
-    assert printed(tmp_path_factory.getbasetemp() / "c", values, "c", source) == [
-        wanted(value) for value in values
-    ]
+FORMS: dict[str, tuple[str, dict[type, str]]] = {
+    "c": (
+        C,
+        {
+            str: "text(VALUE, sizeof VALUE);",
+            float: "real(VALUE);",
+            bool: 'printf("%d\\n", (bool)VALUE);',
+            int: 'printf("%" PRIu64 "\\n", (uint64_t)VALUE);',
+        },
+    ),
+    "cpp": (
+        CPP,
+        {
+            str: "text(VALUE, sizeof VALUE);",
+            float: "real(VALUE);",
+            bool: 'std::printf("%d\\n", VALUE);',
+            int: 'std::printf("%" PRIu64 "\\n", uint64_t{VALUE});',
+        },
+    ),
+    "go": (
+        GO,
+        {
+            str: 'fmt.Printf("%x\\n", VALUE)',
+            float: "fmt.Println(math.Float64bits(VALUE))",
+            bool: "fmt.Println(map[bool]int{true: 1}[VALUE])",
+            int: "fmt.Println(uint64(VALUE))",
+        },
+    ),
+    "rust": (
+        RUST,
+        {
+            str: "text(VALUE);",
+            float: 'println!("{}", f64::to_bits(VALUE));',
+            bool: 'println!("{}", VALUE as u8);',
+            int: 'println!("{}", std::convert::identity::<u64>(VALUE));',
+        },
+    ),
+}
 
 
+def test_every_language_is_tried() -> None:
+    assert {*FORMS} == {*LANGUAGES} - {SYSTEM}
+
+
+@pytest.mark.parametrize("language", FORMS)
 @few
 @given(values=VALUES)
-def test_in_rust(tmp_path_factory: pytest.TempPathFactory, values: list[Any]) -> None:
+def test_a_literal_is_the_value(
+    tmp_path_factory: pytest.TempPathFactory, language: str, values: list[Any]
+) -> None:
     values = [*ALWAYS, *values]
-    forms: dict[type, str] = {
-        str: "text(VALUE);",
-        float: 'println!("{}", f64::to_bits(VALUE));',
-        bool: 'println!("{}", VALUE as u8);',
-        int: 'println!("{}", std::convert::identity::<u64>(VALUE));',
-    }
-    source = RUST.replace("LINES", lines(values, forms))
-    assert printed(tmp_path_factory.getbasetemp() / "rust", values, "rust", source) == [
+    frame, forms = FORMS[language]
+    source = frame.replace("LINES", lines(values, forms))
+    assert printed(tmp_path_factory.getbasetemp() / language, values, language, source) == [
         wanted(value) for value in values
     ]

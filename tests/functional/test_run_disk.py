@@ -18,7 +18,7 @@ import pytest
 from tiny import COMMAND, OLDER, Done, Tiny, ended_at_last, environment, finish, wait_until
 
 from fixturegen.fixture.project import Project
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 pytestmark = pytest.mark.slow
 
@@ -215,7 +215,7 @@ def test_what_is_in_the_way_of_a_run_is_said_before_anything_runs(
 
 def test_the_look_before_a_run_leaves_nothing(tiny: Callable[..., Tiny]) -> None:
     project = tiny()
-    record.insist_writable(Project(project.root), "tiny", "now")
+    states.insist_writable(Project(project.root), "tiny", "now")
     assert not (project.root / "fixtures").exists()
     assert not any(path.name.startswith(".") for path in project.root.iterdir())
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
-from tiny import OLDER, Tiny
+from tiny import OLDER, Tiny, environment
 
 from fixturegen.cli import permission
 from fixturegen.fixture import load as load_fixture
@@ -22,6 +25,21 @@ def test_processes_that_outlived_their_program_are_told(tiny: Callable[..., Tiny
     words = "outlived the program that started them (act.c.child), and were ended"
     assert f"2 processes {words}" in done.err, done.said
     assert "act.c.calm), and were ended" not in done.said
+
+
+def test_what_only_a_report_needs_is_imported_while_programs_run(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny()
+    assert project("run", "--rounds", "1").code == 0
+    command = [sys.executable, "-X", "importtime", "-m", "fixturegen", "-C", str(project.root)]
+    done = subprocess.run(
+        [*command, "run", "--rounds", "1"], env=environment(), capture_output=True, text=True
+    )
+    before, _, after = done.stderr.partition("fresh processes to start\n")
+    for module in ("jinja2", "tabulate"):
+        assert f"| {module}\n" not in re.sub(" +", " ", before), module
+    assert "| jinja2\n" in re.sub(" +", " ", after)
 
 
 def test_a_text_that_never_was_is_not_said_to_be_as_it_was(tiny: Callable[..., Tiny]) -> None:

@@ -114,6 +114,19 @@ def test_every_key_of_a_wrong_shape_is_said_by_every_command(
     assert refused > 250
 
 
+def test_a_binary_is_called_as_its_key(path: Path) -> None:
+    plain = plain_of(path)
+    binary = plain["binaries"]["loop.c"]
+    assert set(binary["sources"]) == {f"c/{NAME}/loop.c"}
+    binary["name"] = "loop.rust"
+    path.write_bytes(sign(plain))
+    assert shape(path) == errors.DataError.exit_code
+    for key in ("name", "environment", "sources"):  # of runs from before they were recorded
+        del binary[key]
+    path.write_bytes(sign(plain))
+    assert context.decode(path.read_bytes(), "c").binaries["loop.c"].name == ""
+
+
 def test_every_needed_key_is_named_if_it_is_missing(path: Path) -> None:
     plain = plain_of(path)
     for field in context.Context.__struct_fields__:

@@ -13,7 +13,7 @@ import whole
 
 from fixturegen import check, errors, files, report
 from fixturegen.fixture.project import Project
-from fixturegen.runs import record
+from fixturegen.runs import states
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))
 import laid
@@ -75,7 +75,7 @@ def compared(project: Project, name: str) -> bool:
         run = report.current_run(project, name)
         if run is None:
             return False
-        stored = record.stored(project, name, run)
+        stored = states.stored(project, name, run)
         text = report.stored_text(project, project.load(name), stored)
     except errors.FixturegenError as error:
         assert error.exit_code in (1, 3), error

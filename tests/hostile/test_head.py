@@ -13,7 +13,7 @@ import whole
 from whole import FOLDER, NAME, TEXT
 
 from fixturegen import report
-from fixturegen.runs import head, record
+from fixturegen.runs import states
 from tests import recorded
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))
@@ -72,9 +72,9 @@ def test_a_text_that_names_no_stored_run_is_a_finding_and_stays(tmp_path: Path, 
 
 def test_a_head_is_read_where_it_is_written() -> None:
     good = f"A loop\n======\n\nfixture    {NAME}\n{RUN}\nmachine    x\n"
-    assert head.named(good, NAME) == "noon"
-    assert head.named(good + "run        of the mill\n", NAME) == "noon"
-    assert head.named(RUN + "\n", NAME) is None
+    assert states.named(good, NAME) == "noon"
+    assert states.named(good + "run        of the mill\n", NAME) == "noon"
+    assert states.named(RUN + "\n", NAME) is None
 
 
 @pytest.mark.parametrize("kind", ["link", "file", "name", "nothing", "hidden"])
@@ -90,7 +90,7 @@ def test_what_lies_among_the_runs_and_is_none_is_a_finding(tmp_path: Path, kind:
         (home / name).mkdir()
     if kind in ("name", "hidden"):
         (home / name / "context.json").write_text("{}")
-    assert record.finished_runs(project, NAME) == ["noon"]
+    assert states.finished_runs(project, NAME) == ["noon"]
     done = laid.call(tmp_path, "check")
     assert done.code == 1 and f"data    fixtures/{NAME}/{name} " in done.out
     assert laid.call(tmp_path, "report", NAME, "--run", name).code == 2

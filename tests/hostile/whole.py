@@ -11,12 +11,13 @@ from pathlib import Path
 
 from fixturegen import check, errors, files, machine, render, report
 from fixturegen.build.binary import Binary, Binding, Elf, Kernel
+from fixturegen.check.findings import Finding
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
-from fixturegen.runs import ending, record
+from fixturegen.runs import states
 from fixturegen.runs.context import Reading
-from fixturegen.runs.options import Options, recorded_options
+from fixturegen.runs.options import Options
 from tests import recorded
 
 NAME, RUN = "a-loop", "noon"
@@ -82,7 +83,8 @@ def lay(root: Path) -> Project:
     )  # fmt: skip
     binary = Binary(
         "0" * 63 + "1", "gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/loop loop.c",
-        ("gcc",), elf, {"plain": (binding,)}, Kernel("step", 3, True),
+        ("gcc",), elf, {"plain": (binding,)}, Kernel("step", 3, True), "loop.c", {"A": "b"},
+        {f"c/{NAME}/loop.c": "0" * 63 + "3"},
     )  # fmt: skip
     stored = recorded.store(
         project, of, RUN,
@@ -108,7 +110,7 @@ def checked(project: Project) -> check.Checked:
     try:
         check.check_runs(project, project.load(NAME), found)
     except errors.SpecError as error:  # the template meets what is not there, as check_named says
-        found.add(check.Finding(NAME, "fixture", error.what, error.hint, error.exit_code))
+        found.add(Finding(NAME, "fixture", error.what, error.hint, error.exit_code))
     return found
 
 
@@ -116,17 +118,19 @@ def agrees(project: Project) -> bool:
     """Return whether `report --check` would say nothing; raises what it would say."""
     run = report.current_run(project, NAME)
     assert run is not None
-    text = report.stored_text(project, project.load(NAME), record.stored(project, NAME, run))
+    text = report.stored_text(project, project.load(NAME), states.stored(project, NAME, run))
     path = report.text_path(project, NAME)
     return files.is_file(path) and files.read_bytes(path) == text.encode()
 
 
 def resumed(project: Project) -> None:
     """Do what `run --resume` does before it builds; of a stored run and of one under way."""
-    ending.interrupted(project, NAME)
-    ending.walls(project, NAME)
-    if ending.measured(project, project.load(NAME), RUN) is None:
-        recorded_options(project, project.load(NAME), RUN, Options())
+    states.interrupted(project, NAME)
+    states.walls(project, NAME)
+    of = project.load(NAME)
+    found = states.as_left(project, of, RUN)
+    if isinstance(found, states.Interrupted):
+        states.options_of(of, found, Options())
 
 
 def code(task: Callable[[], object]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from fixturegen.check.findings import Checked, check_runs
 from fixturegen.errors import SpecError
 from fixturegen.fixture.claims import instances
-from fixturegen.report.text import stored_text, text_path
+from fixturegen.report import stored_text, text_path
 from fixturegen.runs.summary import ClaimResult, Summary, failing
 from tests import recorded
 from tests.recorded import fixture, lay, samples, store

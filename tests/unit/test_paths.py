@@ -12,8 +12,9 @@ from msgspec.structs import force_setattr
 from fixturegen import errors, report
 from fixturegen.build.binary import Binary
 from fixturegen.fixture.project import Project
+from fixturegen.instruments.around import fill
 from fixturegen.model import Paths, canonical
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from tests import recorded
 
 BUILDS = """
@@ -114,7 +115,7 @@ def stored_run(project: Project, *, builds: bool) -> record.Stored:
         recorded.rewrite(stored.folder, as_then)
         kept = gzip.decompress((stored.folder / record.PACKED).read_bytes())
         assert b"loop.c.default.natural" in kept and b"loop.c.natural" not in kept
-    return record.stored(project, "a-loop", "noon")
+    return states.stored(project, "a-loop", "noon")
 
 
 @pytest.mark.parametrize("toml", [recorded.TOML, BUILT], ids=["without builds", "with builds"])
@@ -125,6 +126,11 @@ def test_a_stored_run_stays_readable(tmp_path: Path, toml: str, *, then: bool) -
     (tmp_path / "templates/a-loop/report.txt.j2").write_text(REPORT)
     text = report.stored_text(project, project.load("a-loop"), stored_run(project, builds=then))
     assert [line for line in text.splitlines() if line] == EXPECTED.splitlines()
+
+
+def test_an_argument_is_filled_in_both_spellings() -> None:
+    paths = {"loop.c": Path("/bin/a"), "loop.c.static": Path("/bin/b")}
+    assert fill("{loop.c} {loop.c.default} {loop.c.static}", paths) == "/bin/a /bin/a /bin/b"
 
 
 @pytest.mark.parametrize("toml", [recorded.TOML, BUILT], ids=["without builds", "with builds"])

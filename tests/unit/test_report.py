@@ -10,7 +10,7 @@ from fixturegen.model import Fixture
 from fixturegen.report.formats import number, pad, ratio, short, wrap
 from fixturegen.report.table import aligned
 from fixturegen.report.view import View
-from fixturegen.runs import record
+from fixturegen.runs import record, states
 from fixturegen.runs.summary import Summary
 from tests.recorded import TOML, context, fixture, lay, rewrite, sample, samples, store
 
@@ -254,7 +254,7 @@ def test_an_unknown_version_is_refused_with_the_one_that_can_read_it(tmp_path: P
     path = stored.folder / "context.json"
     rewrite(path.parent, lambda plain: plain.update(format=99, fixturegen="7.0"))
     with pytest.raises(errors.CheckError, match="format 99") as caught:
-        record.stored(project, "a-loop", "noon")
+        states.stored(project, "a-loop", "noon")
     assert "fixturegen 7.0" in caught.value.hint
 
 

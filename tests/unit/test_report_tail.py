@@ -151,7 +151,7 @@ def test_a_lock_that_was_refused_is_nowhere_a_fixed_row() -> None:
     assert len(rows) >= 6
     assert all("mlockall (REFUSED: not fixed)" in row for row in rows)
     assert "RLIMIT_MEMLOCK is 64 KiB, the process had 21464 KiB mapped" in flowed(text)
-    assert "undecided: Locked memory takes no page fault after the warm-up." in text
+    assert "undecided for C and Rust: Locked memory takes no page fault after the warm-up." in text
     assert "with locked memory" not in flowed(text).split("Claims of the article")[0]
 
 

@@ -9,6 +9,7 @@ import pytest
 from fixturegen import errors
 from fixturegen.check import Checked, check_named
 from fixturegen.fixture.project import Project
+from fixturegen.render import tried
 from fixturegen.report import trial
 from tests.recorded import fixture, lay
 
@@ -74,7 +75,7 @@ def test_the_reports_of_this_project_pass_to_their_end(name: str) -> None:
 def test_it_is_tried_again_only_after_a_change(tmp_path: Path) -> None:
     project, of, work = project_with(tmp_path, "good"), fixture(), tmp_path / "build" / "a-loop"
     trial.try_once(project, of, of.params, work)
-    note = work / trial.NOTE
+    note = work / tried.NOTE
     before = (note.read_bytes(), note.stat().st_mtime_ns)
     trial.try_once(project, of, of.params, work)
     assert (note.read_bytes(), note.stat().st_mtime_ns) == before

@@ -48,6 +48,13 @@ _HINTS = {
 }
 
 
+class _IrregularError(OSError):
+    """There is something at a path, and it is neither a regular file nor a link."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EINVAL, "not a regular file")
+
+
 class _LinkMetError(OSError):
     """A part of a path is a symbolic link: `link` says which."""
 
@@ -118,7 +125,7 @@ def _insist(mode: int, path: Path) -> None:
     if stat.S_ISLNK(mode):
         raise _LinkMetError(path)
     if mode and not stat.S_ISREG(mode):
-        raise OSError(errno.EINVAL, "not a regular file")
+        raise _IrregularError
 
 
 def names(folder: Path) -> list[str]:
@@ -172,7 +179,7 @@ def write(path: Path, data: str | bytes, *, mode: int = 0o644, synced: bool = Tr
     or behind a link.
     """
     content = data.encode() if isinstance(data, str) else data
-    if is_file(path) and read_bytes(path) == content:
+    if read_if_there(path) == content:
         return False
     write_pieces(path, [content], mode=mode, synced=synced)
     return True
@@ -381,6 +388,18 @@ def read_bytes(path: Path) -> bytes:
             return stream.read()
         except OSError as error:
             raise refused(error, "read", path) from error
+
+
+def read_if_there(path: Path) -> bytes | None:
+    """Return the bytes of the regular file `path`, None if there is none; else as `read_bytes`."""
+    bounds.at(str(path))
+    try:
+        with open(_open(path, os.O_RDONLY), "rb") as stream:
+            return stream.read()
+    except (FileNotFoundError, NotADirectoryError, _IrregularError):
+        return None
+    except OSError as error:
+        raise refused(error, "read", path) from error
 
 
 def decode(content: bytes, path: Path) -> str:

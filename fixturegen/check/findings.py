@@ -134,16 +134,16 @@ def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> Non
     repair = f"fixturegen render {fixture.name}"
     expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
     checked.programs += len(expected)
-    if expected and not any(files.is_file(project.root / path) for path in expected):
+    contents = {path: files.read_if_there(project.root / path) for path in expected}
+    if expected and not any(content is not None for content in contents.values()):
         folders = ", ".join(dict.fromkeys(f"{path.rpartition('/')[0]}/" for path in expected))
         what = f"none of the {len(expected)} program files is there: {folders}"
         checked.add(Finding(fixture.name, "render", what, repair))
         expected = {}
     for path, text in expected.items():
-        target = project.root / path
-        if not files.is_file(target):
+        if contents[path] is None:
             checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
-        elif files.read_bytes(target) != text.encode():
+        elif contents[path] != text.encode():
             what = f"{path} is not what the templates give"
             checked.add(Finding(fixture.name, "render", what, repair))
     for path in render.leftovers(project, fixture, expected):

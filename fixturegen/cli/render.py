@@ -78,7 +78,7 @@ def _changes(project: Project, names: Sequence[str], *, keep: bool) -> list[Chan
 
 
 def _change(target: Path, path: str, text: str) -> Change:
-    if not files.is_file(target):
+    old = files.read_if_there(target)
+    if old is None:
         return Change("create", path, text)
-    old = files.read_bytes(target)
     return Change("identical" if old == text.encode() else "update", path, text, old)

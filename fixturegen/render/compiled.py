@@ -1,4 +1,4 @@
-"""Templates that were compiled before are not compiled again: code kept in the user's own cache.
+"""Templates that were compiled before are not compiled again: Jinja's cache, in the user's own.
 
 What is kept is Python's marshalled code, which may do anything. So it never lies in a project,
 which may be a stranger's, but below $XDG_CACHE_HOME (~/.cache), as pip's and Python's own caches
@@ -17,97 +17,99 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import IO, Any
 
 import jinja2
-from jinja2.bccache import Bucket, BytecodeCache
+from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
-from fixturegen import errors, files
-
-MOST = 64  # files; each has some 30 KB
-LARGEST = 1 << 20  # bytes of a file
+FULL = 64 << 20  # bytes: a folder with more is emptied; a template's code has 2 to 40 KB
+REMEMBERED = 64  # codes in this process: those that many fixtures share are among the first
 DIGEST = 32  # bytes of SHA-256, in front of the code: what was damaged is compiled again
 
 
-class Compiled(BytecodeCache):
-    """Keeps one file for each text of a template; the newest ones. Without `keep` it only reads."""
+class Sealed(Bucket):
+    """Believes a file only as it was written: marshal itself may crash on a damaged one."""
 
-    def __init__(self, folder: Path, *, keep: bool) -> None:
-        self._folder = folder
-        self._keep = keep
-        self._compilers = _compilers()
+    def load_bytecode(self, f: IO[bytes]) -> None:
+        """Take in what `write_bytecode` wrote; anything else is as if it were not there."""
+        digest, code = f.read(DIGEST), f.read()
+        if hashlib.sha256(code).digest() == digest:
+            super().load_bytecode(io.BytesIO(code))
 
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket if its template's code is kept, and as it was written."""
-        with suppress(OSError, ValueError, EOFError, TypeError, errors.FixturegenError):
-            content = files.read_bytes(self._path(bucket))
-            if hashlib.sha256(content[DIGEST:]).digest() == content[:DIGEST]:
-                bucket.load_bytecode(io.BytesIO(content[DIGEST:]))
+    def write_bytecode(self, f: IO[bytes]) -> None:
+        """Write the code behind its digest."""
+        stream = io.BytesIO()
+        super().write_bytecode(stream)
+        f.write(hashlib.sha256(stream.getvalue()).digest() + stream.getvalue())
+
+
+class Compiled(FileSystemBytecodeCache):
+    """Jinja's cache of files, and before it what this process has compiled or read already.
+
+    keep: whether files may be written; else only those that are there are read.
+    """
+
+    def __init__(self, folder: Path | None, pattern: str, *, keep: bool) -> None:
+        super().__init__(str(folder), pattern)
+        self._reads, self._keeps = bool(folder), bool(folder) and keep
+        self._codes: dict[tuple[str, str], CodeType] = {}
+
+    def get_bucket(self, environment: Any, name: str, filename: str | None, source: str) -> Bucket:
+        """Return the bucket of a template, filled if its code is known."""
+        key, checksum = self.get_cache_key(name, filename), self.get_source_checksum(source)
+        bucket = Sealed(environment, key, checksum)
+        bucket.code = self._codes.get((key, checksum))
+        if bucket.code is None and self._reads:
+            with suppress(OSError):
+                self.load_bytecode(bucket)
+            self._remember(bucket)
+        return bucket
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Keep the code of a bucket; where that is impossible it is compiled again next time."""
-        if not self._keep:
-            return
-        stream = io.BytesIO()
-        bucket.write_bytecode(stream)
-        content = stream.getvalue()
-        if len(content) > LARGEST:  # what is constant in a template is in its code, however long
-            return
-        with suppress(OSError, errors.FixturegenError):
-            files.write(self._path(bucket), hashlib.sha256(content).digest() + content, mode=0o600)
-            kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
-            for path in kept[:-MOST]:
-                files.remove(path)
+        self._remember(bucket)
+        if self._keeps:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
 
-    def _path(self, bucket: Bucket) -> Path:
-        key = f"{self._compilers} {bucket.key} {bucket.checksum}"
-        return self._folder / hashlib.sha256(key.encode()).hexdigest()
-
-
-class Remembered(BytecodeCache):
-    """Keeps code while this process lives: what many fixtures share is compiled once."""
-
-    def __init__(self) -> None:
-        self._codes: dict[tuple[str, str], CodeType | None] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill the bucket if its template was compiled before."""
-        bucket.code = self._codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a bucket."""
-        if len(self._codes) < MOST:
+    def _remember(self, bucket: Bucket) -> None:
+        if bucket.code and len(self._codes) < REMEMBERED:
             self._codes[bucket.key, bucket.checksum] = bucket.code
 
 
 @functools.cache
-def remembered(finalize: Callable[[Any], str]) -> Remembered:
-    """Return the cache of one language: what is constant is compiled to a literal of it."""
-    return Remembered()
+def cache(literal: Callable[..., str] | None, *, keep: bool) -> Compiled:
+    """Return the cache of one language, whose literals are in the code; None: of plain text."""
+    owner = getattr(literal, "__self__", literal)
+    of = "text" if literal is None else f"{type(owner).__module__}.{type(owner).__qualname__}"
+    own = [Path(__file__).with_name(name) for name in ("sources.py", "sandbox.py")]
+    if place := getattr(sys.modules.get(type(owner).__module__), "__file__", None):
+        own.append(Path(place))
+    stamps = [(found.st_size, found.st_mtime_ns) for found in map(Path.stat, own)]
+    compilers = repr([of, sys.version, jinja2.__version__, stamps])
+    pattern = f"{hashlib.sha256(compilers.encode()).hexdigest()[:16]}-%s"
+    return Compiled(_folder(keep), pattern, keep=keep)
 
 
-def _compilers() -> str:
-    """Return what compiles: Python, Jinja, and our own filters and limits."""
-    own = [Path(__file__).with_name(name).stat() for name in ("sources.py", "sandbox.py")]
-    return repr([sys.version, jinja2.__version__, *((s.st_size, s.st_mtime_ns) for s in own)])
+@functools.cache
+def _folder(make: bool) -> Path | None:
+    """Return the user's folder for compiled templates; None if there is none that is private.
 
-
-def cache(*, keep: bool) -> Compiled | None:
-    """Return the user's cache, or None if there is no folder that is the user's alone.
-
-    keep: whether it may be made, and written to; else what is there is read.
+    make: create it, and empty it if it has grown too large.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     folder = base / "fixturegen" / "templates"
     try:
-        if keep:
+        if make:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
         folder = folder.parent.resolve() / folder.name  # it may be reached through links
+        private = stat.S_ISDIR(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
+        if not private or found.st_uid != os.geteuid():
+            return None
+        if make and sum(path.lstat().st_size for path in folder.iterdir()) > FULL:
+            FileSystemBytecodeCache(str(folder), "%s").clear()
     except (OSError, RuntimeError):
         return None
-    shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or shared:
-        return None
-    return Compiled(folder, keep=keep)
+    return folder

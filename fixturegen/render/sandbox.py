@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+from jinja2 import StrictUndefined, nodes
 from jinja2.filters import FILTERS as DEFAULT_FILTERS
+from jinja2.parser import Parser
 from jinja2.runtime import Context as JinjaContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -87,6 +88,19 @@ class Context(JinjaContext):
         return _steady(super().super(name, current), "super")
 
 
+class _Parser(Parser):
+    """Refuses an inline `if` without `else`: it would be '' without a word."""
+
+    def parse_condexpr(self) -> nodes.Expr:
+        """Return an expression that may have inline `if`s, each in the one after it."""
+        whole = inner = super().parse_condexpr()
+        while isinstance(inner, nodes.CondExpr):
+            if inner.expr2 is None:
+                self.fail("an inline `if` needs an `else`", inner.lineno)
+            inner = inner.expr1
+        return whole
+
+
 class Sandbox(ImmutableSandboxedEnvironment):
     """Renders the templates of a fixture."""
 
@@ -100,14 +114,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.filters = dict(FILTERS)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """Refuse an inline `if` without `else`: it would be '' without a word."""
-        tree = super()._parse(source, name, filename)
-        for inline in tree.find_all(nodes.CondExpr):
-            if inline.expr2 is None:
-                raise TemplateSyntaxError(
-                    "an inline `if` needs an `else`", inline.lineno, name, filename
-                )
-        return tree
+        return _Parser(self, source, name, filename).parse()
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return `obj.attribute`."""

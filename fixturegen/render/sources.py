@@ -6,7 +6,7 @@ import functools
 import math
 import re
 import reprlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,9 +68,10 @@ def read_template(name: str, folders: Sequence[Path]) -> tuple[str, str]:
             "an include names a file in the fixture's folder or in _lib",
         )
     for folder in folders:
-        if files.is_file(folder / name):
+        content = files.read_if_there(folder / name)
+        if content is not None:
             shown = _called(folder, name)
-            return _checked_text(files.read_bytes(folder / name), shown), shown
+            return _checked_text(content, shown), shown
     raise LookupError(name)
 
 
@@ -95,10 +96,11 @@ def _checked_text(content: bytes, shown: str) -> str:
 
 
 def environment(
-    folders: Sequence[Path], dialect: str, finalize: Callable[[Any], str], *, keep: bool = False
+    folders: Sequence[Path], literal: Callable[[Value], str] | None, *, keep: bool = False
 ) -> Sandbox:
-    """Return a sandboxed environment; `dialect` is "source" or "text" (Jinja's own delimiters).
+    """Return a sandboxed environment for sources of the language with this `literal`.
 
+    literal None: for plain text, with Jinja's own delimiters.
     keep: whether what is compiled may be written to the user's cache.
     """
     from jinja2 import FunctionLoader
@@ -107,7 +109,7 @@ def environment(
     from fixturegen.render.sandbox import Sandbox
 
     delimiters: dict[str, Any] = {}
-    if dialect == "source":
+    if literal is not None:
         delimiters = {
             "variable_start_string": "/*{",
             "variable_end_string": "}*/",
@@ -128,13 +130,11 @@ def environment(
 
     created = Sandbox(
         loader=FunctionLoader(load),
-        finalize=finalize,
+        finalize=finalizer(literal),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=(
-            compiled.cache(keep=keep) if dialect == "text" else compiled.remembered(finalize)
-        ),
+        bytecode_cache=compiled.cache(literal, keep=keep),
         **delimiters,
     )
     created.filters["raw"] = raw
@@ -234,23 +234,26 @@ def fixture_files(
         language = LANGUAGES[name]
         folders = [folder, *project.shared(fixture.name)]
         folders += [language.templates] if language.templates else []
+        places = {name: each for each in reversed(folders) for name in files.names(each)}
+        shown = {each: project.shown(each) for each in folders}
         environments: dict[str, Sandbox] = {}
         for entry in language.layout(fixture):
             if entry.dialect not in environments:
                 literal = language.literal if entry.dialect == "source" else None
-                environments[entry.dialect] = environment(
-                    folders, entry.dialect, finalizer(literal), keep=keep
-                )
+                environments[entry.dialect] = environment(folders, literal, keep=keep)
+            _insist(entry, places, fixture, project)
+            place = places[entry.template]
+            source = _called(place, entry.template)
             values = {
                 "params": mistakes.Params(params),
                 "fixture": fixture.name,
                 "title": fixture.title,
-                "header": _header(folders, entry),
+                "header": f"{_MADE} from {source}: edit that file, not this one",
                 **entry.values,
             }
-            _insist(entry, folders, fixture, project)
-            shown = _shown(project, folders, entry.template)
-            text = render_text(environments[entry.dialect], entry.template, values, shown)
+            own = LANGUAGES.owner(place)
+            said = source if own else f"{shown[place]}/{entry.template}"
+            text = render_text(environments[entry.dialect], entry.template, values, said)
             rendered[f"{name}/{fixture.name}/{entry.target}"] = text
     return rendered
 
@@ -260,20 +263,22 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
     return [
         path
         for language in LANGUAGES
-        for path in _below(project.root, f"{language}/{fixture.name}")
-        if path not in expected and _made(project.root / path)
+        for path in _below(project.root, f"{language}/{fixture.name}", expected)
+        if _made(project.root / path)
     ]
 
 
-def _below(root: Path, folder: str, depth: int = 1) -> Iterator[str]:
-    """Yield the files of a source folder and those of its folders, as deep as layouts go."""
+def _below(root: Path, folder: str, known: Container[str], depth: int = 1) -> Iterator[str]:
+    """Yield the files of a source folder and its folders but `known`, as deep as layouts go."""
     for name in files.names(root / folder):
         path = f"{folder}/{name}"
+        if path in known:
+            continue
         kind = files.kind(root / path)
         if kind == "file":
             yield path
         elif kind == "folder" and depth > 0:
-            yield from _below(root, path, depth - 1)
+            yield from _below(root, path, known, depth - 1)
 
 
 def _made(path: Path) -> bool:
@@ -282,43 +287,22 @@ def _made(path: Path) -> bool:
         return _MADE.encode() in stream.readline(1000)
 
 
-def _insist(entry: Rendered, folders: Sequence[Path], fixture: Fixture, project: Project) -> None:
+def _insist(entry: Rendered, known: Iterable[str], fixture: Fixture, project: Project) -> None:
     """Raise errors.SpecError with the nearest template there is if `entry` has none."""
-    if any(files.is_file(folder / entry.template) for folder in folders):
+    if entry.template in known:
         return
     stem = entry.template.split(".")[0]
     what = f"shared: {stem!r}" if stem in fixture.shared else f"program {stem!r}"
     suffix = entry.template.removeprefix(stem)
-    known = [n for folder in folders for n in files.names(folder) if n.endswith(suffix)]
     where = project.shown(project.folder(fixture.name) / "fixture.toml")
     raise errors.SpecError(
         f"{where}: {what}: there is no {entry.template!r} in "
         f"templates/{fixture.name} or templates/_lib",
-        nearest(entry.template, known),
+        nearest(entry.template, [name for name in known if name.endswith(suffix)]),
     )
-
-
-def _header(folders: Sequence[Path], entry: Rendered) -> str:
-    source = _source(folders, entry.template)
-    return f"{_MADE} from {source}: edit that file, not this one"
-
-
-def _source(folders: Sequence[Path], template: str) -> str:
-    for folder in folders:
-        if files.is_file(folder / template):
-            return _called(folder, template)
-    return template
 
 
 def _called(folder: Path, template: str) -> str:
     """Return how a template is called wherever the project is; one of a language's own: (zig) x."""
     owner = LANGUAGES.owner(folder)
     return f"({owner}) {template}" if owner else f"templates/{folder.name}/{template}"
-
-
-def _shown(project: Project, folders: Sequence[Path], template: str) -> str:
-    for folder in folders:
-        if files.is_file(folder / template):
-            own = LANGUAGES.owner(folder)
-            return _called(folder, template) if own else project.shown(folder / template)
-    return template

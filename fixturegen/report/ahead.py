@@ -30,7 +30,7 @@ def environment(project: Project, fixture: str, *, keep: bool) -> Sandbox:
 
 def _new(project: Project, fixture: str, *, keep: bool) -> Sandbox:
     folders = [project.folder(fixture), *project.shared(fixture)]
-    return render.environment(folders, "text", render.finalizer(None), keep=keep)
+    return render.environment(folders, None, keep=keep)
 
 
 def prepare(project: Project, fixture: Fixture) -> Callable[[], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -34,16 +35,33 @@ def programs() -> Iterator[Programs]:
     shutil.rmtree(base)
 
 
+@pytest.fixture(scope="module")
+def small(programs: Programs) -> Programs:
+    """The same with a tenth of the messages; of 2,000,000 the committed run speaks.
+
+    Its memory is less than any usual limit.
+    """
+    made = Programs("first-touch-tail", programs.folders["c"].parent / "small")
+    for path in made.sources():
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"\b(WARMUP|MESSAGES|FLAT)((?:: usize)? = \d+)0\b", r"\1\2", text)
+        path.write_text(text, encoding="utf-8")
+    for name in ("messages", "warmup", "flat_messages"):
+        made.params[name] //= 10
+    made.build()
+    return made
+
+
 Run = Callable[[str, str], Columns]
 
 
 @pytest.fixture(scope="module")
-def run(programs: Programs) -> Run:
+def run(small: Programs) -> Run:
     """Return what `book MODE` printed in a language; each is run once."""
 
     @functools.cache
     def once(language: str, mode: str) -> Columns:
-        return programs.read("book", succeed(programs.binary("book", language), mode))
+        return small.read("book", succeed(small.binary("book", language), mode))
 
     return once
 
@@ -88,9 +106,9 @@ def test_no_mode_changes_what_is_computed(run: Run, language: str) -> None:
 
 
 def test_every_message_that_counts_is_in_both_histograms(
-    run: Run, programs: Programs, language: str
+    run: Run, small: Programs, language: str
 ) -> None:
-    counted = programs.params["messages"] - programs.params["warmup"]
+    counted = small.params["messages"] - small.params["warmup"]
     for mode in ("plain", "mlockall", "plain,stamps"):
         found = run(language, mode)
         for name in ("latency", "service"):
@@ -137,8 +155,8 @@ def test_only_stamped_runs_have_stages_and_only_timed_ones_have_times(
     assert "fault" not in run(language, "plain")
 
 
-def test_flat_sends_more_messages(run: Run, programs: Programs, language: str) -> None:
-    assert one(run(language, "flat"), "plan", "messages") == programs.params["flat_messages"]
+def test_flat_sends_more_messages(run: Run, small: Programs, language: str) -> None:
+    assert one(run(language, "flat"), "plan", "messages") == small.params["flat_messages"]
 
 
 # ---------------------------------------------------------------------------- which faults it takes
@@ -175,10 +193,10 @@ def test_the_messages_that_fault_are_those_that_write_a_page_first(run: Run, lan
 
 
 def test_the_same_prices_fault_at_the_same_messages_and_others_at_others(
-    run: Run, programs: Programs, language: str
+    run: Run, small: Programs, language: str
 ) -> None:
     first = run(language, "where")
-    again = programs.read("book", succeed(programs.binary("book", language), "where,seed=1"))
+    again = small.read("book", succeed(small.binary("book", language), "where,seed=1"))
     assert again["fault"] == first["fault"]
     other = run(language, "where,seed=2")
     assert not {*column(other, "fault", "message")} & {*column(first, "fault", "message")}
@@ -217,28 +235,6 @@ def test_a_lock_that_is_refused_is_said_and_nothing_is_fixed(
     assert one(found, "refused", "limit") == kib
     assert one(found, "refused", "mapped") > kib
     assert_not_fixed(found)
-
-
-SMALLER = {
-    "WARMUP: usize = 100000": "WARMUP: usize = 10000",
-    "WARMUP = 100000": "WARMUP = 10000",
-    "MESSAGES: usize = 300000": "MESSAGES: usize = 30000",
-    "MESSAGES = 300000": "MESSAGES = 30000",
-}
-
-
-@pytest.fixture(scope="module")
-def small(programs: Programs) -> Programs:
-    """The same with a tenth of the messages: its memory is less than any usual limit."""
-    base = programs.folders["c"].parent / "small"
-    made = Programs("first-touch-tail", base)
-    for path in made.sources():
-        text = path.read_text(encoding="utf-8")
-        for old, new in SMALLER.items():
-            text = text.replace(old, new)
-        path.write_text(text, encoding="utf-8")
-    made.build()
-    return made
 
 
 @pytest.mark.parametrize("more", [100, 400])
@@ -309,17 +305,17 @@ def test_wrong_words_end_with_100_and_the_usage(programs: Programs, words: list[
     assert done["c"].stderr == done["rust"].stderr
 
 
-def test_words_stand_in_any_order(programs: Programs, language: str) -> None:
-    path = programs.binary("book", language)
+def test_words_stand_in_any_order(small: Programs, language: str) -> None:
+    path = small.binary("book", language)
     texts = [succeed(path, words) for words in ("seed=2,flat", "flat,seed=2", "seed=002,flat")]
-    books = [programs.read("book", text)["book"] for text in texts]
+    books = [small.read("book", text)["book"] for text in texts]
     assert books[0] == books[1] == books[2]
 
 
-def test_output_that_does_not_arrive_ends_with_111(programs: Programs, language: str) -> None:
+def test_output_that_does_not_arrive_ends_with_111(small: Programs, language: str) -> None:
     with Path("/dev/full").open("w") as full:
         done = call(
-            programs.binary("book", language),
+            small.binary("book", language),
             "flat",
             capture_output=False,
             stdout=full,

@@ -90,7 +90,7 @@ def unpacked(folder: Path, target: Path) -> Path:
     """Unpack the one sdist of a folder; return the folder that it holds."""
     (path,) = folder.glob("*.tar.gz")
     call(["tar", "xzf", str(path), "-C", str(target)], folder)
-    (found,) = target.glob("fixturegen-*")
+    (found,) = target.glob("fixturegen_perf-*")
     return found
 
 

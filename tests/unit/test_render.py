@@ -20,8 +20,7 @@ def rendered(tmp_path: Path) -> Callable[..., str]:
     def make(text: str, language: str | None = "c", **values: Any) -> str:
         (tmp_path / "x.j2").write_bytes(text.encode())
         literal = LANGUAGES[language].literal if language else None
-        dialect = "source" if language else "text"
-        created = render.environment([tmp_path], dialect, render.finalizer(literal))
+        created = render.environment([tmp_path], literal)
         return render.render_text(created, "x.j2", {"params": values}, "templates/p/x.j2")
 
     return make

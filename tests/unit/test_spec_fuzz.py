@@ -121,8 +121,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(pieces=PIECES)
 def test_any_template_is_a_text_or_an_error(folder: Path, pieces: list[str]) -> None:
     (folder / "x.j2").write_text("".join(pieces))
-    literal = render.finalizer(LANGUAGES["c"].literal)
-    created = render.environment([folder], "source", literal)
+    created = render.environment([folder], LANGUAGES["c"].literal)
     try:
         text = render.render_text(created, "x.j2", {"params": {"x": 1}}, "templates/p/x.j2")
     except errors.SpecError as error:

@@ -3,11 +3,8 @@ from __future__ import annotations
 import math
 import random
 import statistics
-import subprocess
-import sys
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,11 +14,6 @@ from fixturegen import stats
 INTEGERS = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=60)
 FLOATS = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
 SUMMARIES = [stats.median, stats.mean, stats.minimum, stats.maximum, stats.iqr, stats.mad]
-
-
-def test_importing_it_does_not_import_numpy() -> None:
-    code = "import sys, fixturegen.stats as s; s.median([1, 2]); sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_median_of_integers_is_an_integer_or_an_exact_half() -> None:
@@ -46,7 +38,7 @@ def test_integer_summaries_agree_with_the_standard_library(values: list[int]) ->
     assert stats.median(values) == statistics.median(values)
     assert stats.mean(values) == sum(values) / len(values)
     if len(values) > 1:
-        assert stats.sd(values) == pytest.approx(statistics.stdev(values), rel=1e-12)
+        assert stats.sd(values) == statistics.stdev(values)
 
 
 @given(FLOATS, st.randoms())
@@ -59,16 +51,17 @@ def test_the_order_of_the_values_never_matters(values: list[float], random: rand
 
 
 @given(INTEGERS)
-def test_arrays_lists_and_tuples_give_the_same(values: list[int]) -> None:
+def test_lists_and_tuples_give_the_same(values: list[int]) -> None:
     for summary in SUMMARIES:
-        assert summary(np.array(values)) == summary(values) == summary(tuple(values))
-        assert type(summary(np.array(values))) is type(summary(values))
+        assert summary(values) == summary(tuple(values))
+        assert type(summary(values)) is type(summary(tuple(values)))
 
 
-@given(INTEGERS, st.fractions(0, 1))
-def test_a_quantile_is_type_seven(values: list[int], q: Fraction) -> None:
-    expected = np.quantile(np.array(values, dtype=float), float(q))
-    assert stats.quantile(values, q) == pytest.approx(expected, rel=1e-9, abs=1e-3)
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=2, max_size=60), st.integers(2, 50))
+def test_a_quantile_is_type_seven(values: list[int], parts: int) -> None:
+    expected = statistics.quantiles(values, n=parts, method="inclusive")  # its name for type 7
+    for part, value in enumerate(expected, 1):
+        assert stats.quantile(values, Fraction(part, parts)) == pytest.approx(value, rel=1e-12)
 
 
 @given(st.one_of(INTEGERS, FLOATS))
@@ -109,25 +102,24 @@ def test_nothing_and_nan_are_refused(summary: object) -> None:
         summary([])
     with pytest.raises(ValueError, match="not a number"):
         summary([1.0, math.nan, 2.0])
-    with pytest.raises(ValueError, match="2 dimensions"):
-        summary(np.zeros((2, 2)))
 
 
 def test_undefined_spreads_are_refused() -> None:
     with pytest.raises(ValueError, match="two values"):
         stats.sd([1])
+    with pytest.raises(ValueError, match="not finite"):
+        stats.sd([1.0, math.inf])
     with pytest.raises(ValueError, match="mean is zero"):
         stats.cv([-1, 1])
 
 
 @given(INTEGERS)
 def test_the_input_is_left_alone(values: list[int]) -> None:
-    before, array = list(values), np.array(values)
+    before = list(values)
     for summary in SUMMARIES:
         summary(values)
-        summary(array)
     stats.groups(values)
-    assert values == before == array.tolist()
+    assert values == before
 
 
 def test_two_groups() -> None:
@@ -188,69 +180,3 @@ def test_half_of_the_logarithm_is_the_boundary() -> None:
     assert found is not None
     assert stats.explained_by(times, [10, 10, 20, 20], found) == "yes"
     assert stats.explained_by(times, [1000, 1000, 1999, 1999], found) == "no"
-
-
-def test_the_bootstrap_is_the_same_everywhere() -> None:
-    # worked out once; a change here changes every report
-    values = [(i * 7919) % 1009 for i in range(50)]
-    assert stats.median_interval(values, seed=1) == (531.5, 378.5, 653.5)
-    assert stats.ratio_interval(values[1:], [v + 1 for v in values[:-1]], 3) == (
-        0.78,
-        0.7184643510054844,
-        0.8131067961165048,
-    )
-
-
-def test_the_index_stream_is_the_documented_one() -> None:
-    words = np.random.PCG64(7).random_raw(15).tolist()
-    indices = [((word >> 32) * 5) >> 32 for word in words]
-    middles = [sorted(indices[start : start + 5])[2] for start in (0, 5, 10)]
-    ranks = np.concatenate(list(stats._median_ranks(5, 7, 3)))
-    assert ranks.tolist() == [[middle, middle] for middle in middles]
-
-
-def test_the_size_of_the_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = list(range(100))
-    whole = stats.median_interval(values, 5, resamples=300)
-    for words in (1, 100, 999):
-        monkeypatch.setattr(stats, "WORDS_AT_ONCE", words)
-        assert stats.median_interval(values, 5, resamples=300) == whole
-
-
-@given(INTEGERS, st.integers(0, 2**63))
-def test_an_interval_lies_within_the_values(values: list[int], seed: int) -> None:
-    found = stats.median_interval(values, seed, resamples=50)
-    assert min(values) <= found.low <= found.high <= max(values)
-    assert found.median == stats.median(values)
-    assert found == stats.median_interval(sorted(values), seed, resamples=50)
-
-
-def test_an_interval_covers_and_narrows() -> None:
-    few, many = stats.median_interval(list(range(20)), 1), stats.median_interval([5] * 9, 1)
-    assert few.low < few.median < few.high
-    assert many == (5, 5, 5)
-    wide = stats.median_interval(list(range(20)), 1, level=0.99)
-    assert wide.low <= few.low
-    assert few.high <= wide.high
-
-
-def test_bad_intervals_are_refused() -> None:
-    for resamples, level in ((0, 0.95), (10, 0), (10, 1)):
-        with pytest.raises(ValueError, match="no interval"):
-            stats.median_interval([1], 1, resamples, level)
-    with pytest.raises(ValueError, match="no values"):
-        stats.median_interval([], 1)
-    with pytest.raises(ValueError, match="cannot be paired"):
-        stats.ratio_interval([1, 2], [1], 1)
-    with pytest.raises(ValueError, match="ratio to zero"):
-        stats.ratio_interval([1, 2], [1, 0], 1)
-
-
-def test_a_ratio_is_of_pairs() -> None:
-    found = stats.ratio_interval([2, 20, 200], [1, 10, 100], 1)
-    assert found == (2, 2, 2)
-
-
-def test_whole_64_bit_values_survive_the_bootstrap() -> None:
-    values = [2**64 - 1, 2**64 - 3, 2**64 - 5]
-    assert set(stats.median_interval(values, 1)) <= set(values) | {2**64 - 2, 2**64 - 4}

@@ -72,7 +72,12 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         cpus=_cpus(context),
         cpu_reason=visible.escape(context.cpu_reason, TEXT),
         toolchain=tuple(
-            Toolchain(label(name), tuple(visible.escape(line, 200) for line in lines))
+            Toolchain(
+                label(name),
+                tuple(
+                    visible.escape(line, 200) for line in (*lines, *_named(fixture, name, context))
+                ),
+            )
             for name, lines in context.toolchain.items()
             if lines
         ),
@@ -89,6 +94,18 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
             for case, number, status, detail in summary.failures
         ),
     )
+
+
+def _named(fixture: Fixture, language: str, context: Context) -> list[str]:
+    """Return the commands of a language's builds that name their compiler."""
+    programs = [p for p in fixture.programs if language in p.languages]
+    names = [
+        p.binary(language, b)
+        for p in programs
+        for b in p.builds_in(language)
+        if b.compiler(language)
+    ]
+    return [context.binaries[name].shown for name in names if name in context.binaries]
 
 
 def _escaped(value: Plain) -> Plain:

@@ -132,7 +132,13 @@ class Toolchain(Struct, frozen=True):
     """What compiled the programs of a language."""
 
     language: Annotated[str, Meta(description="as people write it")]
-    lines: Annotated[tuple[str, ...], Meta(description="the first lines that its tools print")]
+    lines: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="the first lines that its tools print, then the commands of the builds "
+            "that name their compiler"
+        ),
+    ]
 
 
 class Used(Struct, frozen=True):

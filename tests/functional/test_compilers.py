@@ -65,6 +65,7 @@ def test_both_compilers_are_in_one_interleaved_run(root: Path, tools: Path) -> N
     assert second["commands"][0].startswith("second-cc -std=c11 ")
     text = (root / "fixtures/p01.txt").read_text()
     assert "second-cc 1.0" in text and "gcc (" in text
+    assert second["shown"] in text
     makefile = (root / "c/p01/Makefile").read_text()
     assert "\tsecond-cc -std=c11" in makefile and "\t$(CC) -std=c11" in makefile
     assert run(root, tools, "check").code == 0

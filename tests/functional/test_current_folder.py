@@ -14,6 +14,7 @@ from sudo import PACKAGES
 
 from fixturegen.instruments import registry
 from fixturegen.instruments.flamegraph import DRAWINGS
+from fixturegen.languages import LANGUAGES
 from fixturegen.launcher.compiling import COMPILERS
 from fixturegen.machine.tools import KNOWN
 
@@ -25,6 +26,7 @@ SAFE = [
 TOOLS = {name for tool in (*KNOWN, *registry.tools()) for name in tool.commands} | {
     c for c, *_ in COMPILERS
 }
+TOOLS |= {t.command for n in LANGUAGES for t in (*LANGUAGES[n].tools(""), *LANGUAGES[n].compilers)}
 TOOLS |= {"git", "ld", "as", "objdump", "addr2line", "sudo", "true"}
 TOOLS |= {drawing.name for drawing in DRAWINGS}
 

@@ -161,7 +161,8 @@ def test_no_tool_at_all_is_told_with_what_to_install(tmp_path: Path) -> None:
     text = " ".join(done.stdout.decode().split())
     assert (done.returncode, done.stderr) == (0, b"")
     assert "This machine can make: no fixtures yet." in text
-    assert "any program (no C compiler); Rust programs (no toolchain);" in text
+    assert "any program (no C compiler); C++ programs (no toolchain);" in text
+    assert "Go programs (no toolchain); Rust programs (no toolchain);" in text
     assert "-> apt install gcc libc6-dev" in text
     assert "-> apt install linux-perf" in text
 

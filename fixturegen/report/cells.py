@@ -46,6 +46,7 @@ class Cells:
 
     def __init__(self, summary: Summary) -> None:
         self._summary = summary
+        self._meant: dict[tuple[str, str], str | None] = {}
 
     def number(self, cell: str, row: Mapping[str, Plain], where: str = "") -> Number | None:
         """Return what a cell gives for a row; None if something in it was not measured.
@@ -102,11 +103,17 @@ class Cells:
 
         A path of no case is that of names which the row's program has, but not together.
         """
-        own = row.get("path", "")
+        own = str(row.get("path", ""))
         if case == _OWN:
             return own or None
         if case in self._summary.cases:
             return case
+        if (case, own) not in self._meant:
+            self._meant[case, own] = self._relative(case, own)
+        return self._meant[case, own]
+
+    def _relative(self, case: str, own: str) -> str | None:
+        """Return the case that a path means in a row of the case `own`."""
         known = self._summary.cases.get(own)
         if known is None:
             return None

@@ -47,13 +47,46 @@ metric.middle = { value = "median(step.ns[10:])", unit = "ns" }
 """
 
 
+SMALL = """\
+title = "Small fixture {number}"
+
+[params]
+length = {number}
+
+[[program]]
+name = "one"
+languages = ["c", "rust"]
+rounds = 2
+lines.value = 'value (?P<n>\\d+)'
+metric.value = {{ value = "value.n[0]", unit = "count" }}
+"""
+SOURCES = {
+    "one.c.j2": """\
+// /*{ header | raw }*/
+#include <stdio.h>
+
+int main(void)
+{
+    printf("value %d\\n", /*{ params.length }*/);
+    return 0;
+}
+""",
+    "one.rs.j2": """\
+// /*{ header | raw }*/
+
+fn main() {
+    println!("value {}", /*{ params.length }*/);
+}
+""",
+}
+
+
 class Place:
     """Lays what a row needs when it is first asked for."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.description = machine.describe()
-        self.machine = machine.to_json(self.description)
         pick = machine.pick_cpus(self.description, frozenset(os.sched_getaffinity(0)), 1)
         self.cpu = pick.cpus[0]
         self.others = pick.others or pick.cpus
@@ -95,6 +128,19 @@ class Place:
     def empty_program(self) -> str:
         """The program that does nothing, static and without libc."""
         return str(self.empty / "build" / "empty" / "bin" / "empty-c-default")
+
+    @cached_property
+    def thousand(self) -> Path:
+        """A project of 1,000 small fixtures in C and Rust, rendered."""
+        root = self.folder / "thousand"
+        for number in range(1000):
+            folder = root / "templates" / f"p{number:03}"
+            folder.mkdir(parents=True)
+            (folder / "fixture.toml").write_text(SMALL.format(number=number))
+            for name, text in SOURCES.items():
+                (folder / name).write_text(text)
+        quietly([FIXTUREGEN, "-C", str(root), "--no-limits", "render"])
+        return root
 
     @cached_property
     def first_run(self) -> Path:

@@ -170,6 +170,23 @@ def report(place: Place, name: str, rounds: int) -> Columns:
     return interleaved(name, lambda: (seconds(ours),), lambda: (seconds(script),), rounds)
 
 
+def check(place: Place, name: str, rounds: int) -> Columns:
+    """Compare `render --check` and `check` of a thousand fixtures with listing them."""
+    root = str(place.thousand)
+    listed, rendered, checked = (
+        [FIXTUREGEN, "-C", root, *words] for words in (["list"], ["render", "--check"], ["check"])
+    )
+
+    def ours() -> tuple[float, float]:
+        return seconds(rendered), seconds(checked)
+
+    def theirs() -> tuple[float, float]:
+        taken = seconds(listed)
+        return taken, taken
+
+    return interleaved(name, ours, theirs, rounds)
+
+
 def version(place: Place, name: str, rounds: int) -> Columns:
     """Compare the shortest command with Python's own start."""
     ours, theirs = [FIXTUREGEN, "--version"], [sys.executable, "-c", "pass"]
@@ -208,6 +225,9 @@ ROWS = {
         "fixturegen build, nothing to do (s)", "cargo build, nothing to do", 4, 30, build, "cargo"),
     "report": Entry(
         "fixturegen report, 1,000,000 lines (s)", "gzip and json.loads", 4, 10, report),
+    "check": Entry(
+        "checks of 1,000 fixtures (s)", "fixturegen list", 4, 10, check,
+        parts=(" render --check", " check")),
     "version": Entry("fixturegen --version (s)", "python -c pass", 5, 30, version),
     "memory": Entry(
         "peak of a run, 20,000 samples (KiB)", "of 200 samples", 1.5, 3, memory),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mmap import mmap
 
 MEMORY = 900 << 20  # bytes of address space: what is resident is less, so 1 GB is never reached
-CPU_S = 18  # seconds of computing; `check` of 1,000 fixtures takes 10 to 16
+CPU_S = 18  # seconds of computing; `check` of 1,000 fixtures takes 5 to 8
 LATER_S = 2  # seconds after which a child that is just writing is killed all the same
 WRITTEN = 64 << 20  # bytes of all the files that one command writes
 DEAF_S = 1.0  # an interrupted child that computes in C does not hear; it is killed after this

@@ -78,7 +78,7 @@ def canonical(path: str) -> str:
     So a program's first [[program.build]] renames no path. No mode of a program that has this
     build is called as a build is: the third part of a path tells which of the two it is.
     """
-    if DEFAULT not in path:  # each sample asks four times
+    if f".{DEFAULT}" not in path:  # most, and each sample has two
         return path
     parts = path.split(".")
     named = parts[2:3] == [DEFAULT] and len(parts) <= 5  # a binary, a case, or a metric of one

@@ -128,3 +128,26 @@ def test_a_claim_on_a_metric_that_the_mode_does_not_give() -> None:
     claim = '[[claim]]\ntext = "x"\nholds = "first_run.c.default.a.f > 1"\n'
     with pytest.raises(errors.SpecError, match=r"unknown name 'first_run.c.default.a.f'"):
         load(TOML + claim)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("c.cflags = 3", "build 'no-plt': c.cflags = 3: expected a list, not a whole number"),
+        ('c.cflags = "-g"', "build 'no-plt': c.cflags = '-g': expected a list"),
+        ("c.cflags = [3]", "build 'no-plt': c.cflags[0] = 3: expected text, not a whole number"),
+        ("c.compiler = 3", "build 'no-plt': c.compiler = 3: expected text, not a whole number"),
+        ("c = 3", "build 'no-plt': c = 3: expected a table, not a whole number"),
+        ('c.rustflags = ["-g"]', "build 'no-plt': c.rustflags: c has no key 'rustflags'"),
+        ('"(languages)" = {}', "unknown key '(languages)'"),
+    ],
+)
+def test_a_key_of_a_language_that_is_wrong(line: str, said: str) -> None:
+    with pytest.raises(errors.SpecError) as raised:
+        load(TOML.replace('c.cflags = ["-fno-plt"]', line))
+    assert said in raised.value.what
+
+
+def test_the_name_of_the_folder_is_no_key() -> None:
+    with pytest.raises(errors.SpecError, match=r"unknown key '\(name\)'"):
+        load('"(name)" = "x"\n' + TOML)

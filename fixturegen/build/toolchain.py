@@ -50,13 +50,18 @@ def _absent_everywhere(fixture: Fixture, language: str) -> Tool | None:
 
 def absent(fixture: Fixture, languages: Sequence[str]) -> dict[str, str]:
     """Return the binaries in `languages` whose compiler is not here, each with the reason."""
+    reasons = {
+        (name, compiler): absence(name, compiler)
+        for name in languages
+        for compiler in compilers(fixture, name)
+    }
     return {
         program.binary(name, build): reason
         for program in fixture.programs
         for name in program.languages
         if name in languages
         for build in program.builds_in(name)
-        if (reason := absence(name, build.compiler(name)))
+        if (reason := reasons[name, build.compiler(name)])
     }
 
 

@@ -10,6 +10,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
 from fixturegen.report.formats import number
 from fixturegen.report.table import aligned
+from fixturegen.report.told import listed
 from fixturegen.report.view import statistics
 from fixturegen.runs import states
 from fixturegen.runs.context import Context
@@ -40,8 +41,11 @@ def tell(project: Project, run: Measured, placed: Placed, *, strict: bool) -> in
     say("", *short_table(run.summary), "")
     claims = run.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
+    told: dict[tuple[str, str], list[str]] = {}
     for result in bad:
-        say(f"claim {result.verdict.state}{result.about}: {result.claim.text}")
+        told.setdefault((result.verdict.state, result.claim.text), []).append(result.label)
+    for (state, text), labels in told.items():
+        say(f"claim {state}{f' for {listed(labels)}' if labels[0] else ''}: {text}")
     if claims:
         open_ = sum(result.verdict.state == "undecided" for result in bad)
         undecided = f", {open_} undecided" if open_ else ""

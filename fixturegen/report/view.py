@@ -38,7 +38,8 @@ from fixturegen.runs.summary import CaseSummary, Summary
 Functions: TypeAlias = dict[str, Callable[..., Plain]]
 Chosen: TypeAlias = str | Sequence[str] | Mapping[str, str]
 
-UNSAID = "no process of it ended well"
+FAILED = "no process of it ended well"
+UNKNOWN_TO_RUN = "the run has no process of it"  # the fixture has grown since, or it was left out
 
 # What needs no run.
 TEXTS: Functions = {
@@ -260,8 +261,10 @@ class View:
         """Return why rows were not measured: each reason once, with its rows (`Reason`)."""
         found: dict[str, list[Plain]] = {}
         for row in rows:
-            if not self._case(row["path"]).count:
-                found.setdefault(self.unmeasured(row["path"]) or UNSAID, []).append(row)
+            case = self._case(row["path"])
+            if not case.count:
+                unsaid = FAILED if case.failed else UNKNOWN_TO_RUN
+                found.setdefault(self.unmeasured(row["path"]) or unsaid, []).append(row)
         return [plain(Reason(reason, tuple(of))) for reason, of in found.items()]
 
     def unmeasured(self, case: str) -> str:

@@ -201,13 +201,16 @@ def test_core_clock_and_clock_are_plausible(binary: Callable[[str], Path]) -> No
     assert int(lines["clock"]["cost"]) < 1_000_000
 
 
-def test_a_pause_says_what_the_kernel_did_meanwhile(binary: Callable[[str], Path]) -> None:
+def test_a_pause_says_what_the_kernel_did_meanwhile(
+    binary: Callable[[str], Path], language: str
+) -> None:
     sleep = dict(first_run(binary("first_run"), "prefault,sleep"))["pause"]
     spin = dict(first_run(binary("first_run"), "prefault,spin"))["pause"]
     assert int(sleep["voluntary"]) >= 1
     for pause in (sleep, spin):
         assert int(pause["ms"]) == PARAMS["pause_ms"] <= int(pause["window"])
-    assert int(spin["voluntary"]) == 0
+    # Go's runtime may take a thread's turn from it, which the kernel counts as given away.
+    assert int(spin["voluntary"]) == 0 or language == "go"
 
 
 def used(path: Path, mode: str) -> resource.struct_rusage:

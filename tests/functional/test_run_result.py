@@ -94,7 +94,7 @@ def test_each_claim_of_a_for_counts_and_is_named(tiny: Callable[..., Tiny]) -> N
     path.write_text(path.read_text() + more.format("seven", 7) + more.format("eight", 8))
     done = project("run")
     assert done.code == 1, done.said
-    assert "claim fails for act: It prints eight.\nclaims: 1 of 2 hold\n" in done.out
+    assert "\nclaim fails for act: It prints eight.\nclaims: 1 of 2 hold\n" in done.out
     body = project.text.read_text()
     assert "\nholds for act: It prints seven.\n    each(*.c.calm.n == 7)\n" in body
     assert "\nDOES NOT HOLD for act: It prints eight.\n" in body

@@ -76,7 +76,10 @@ def test_a_row_without_processes_has_its_reason_and_no_number(tmp_path: Path) ->
     why = "reasons(cases('loop'))|map(attribute='reason')|join"
     unmeasured = {"loop.c.pre_fault": "there is no perf"}
     assert text_of(tmp_path / "3", why, unmeasured=unmeasured) == "there is no perf"
-    assert text_of(tmp_path / "4", why) == "no process of it ended well"
+    assert text_of(tmp_path / "4", why) == "the run has no process of it"
+    bad = [sample("loop.c.pre_fault", 1, [], status="exit", detail="exit 1")]
+    rows = why.replace("'loop'", "'loop', 'c', mode='pre-fault'")
+    assert text_of(tmp_path / "5", rows, samples=bad) == "no process of it ended well"
 
 
 def test_several_cells_stand_in_one_column(tmp_path: Path) -> None:

@@ -224,5 +224,5 @@ def test_a_rung_that_was_not_measured_has_a_reason_and_no_numbers(absent: str) -
     row = next(line for line in table.splitlines() if line.startswith(f"{absent} "))
     assert row.split()[1:3] == ["not", "measured"]
     assert not any(char.isdigit() for char in row)
-    reason = flowed(table.partition("\n\n")[2].partition(": no process of it ended well")[0])
+    reason = flowed(table.partition("\n\n")[2].partition(": the run has no process of it")[0])
     assert absent in reason.split("-- ")[-1].replace(",", "").split()

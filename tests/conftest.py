@@ -9,18 +9,29 @@ if TYPE_CHECKING:
 
 LONG = (
     "test_profile_cost",
-    "test_run_tune",
-    "test_book",
     "test_page_cache",
+    "test_run_tune",
+    "test_tune_guard",
+    "test_wheel",
+    "test_bounds",
+    "test_names",
+    "test_links",
+    "test_context",
+    "test_book",
+    "test_programs",
     "test_current_folder",
     "test_run_interrupted",
+    "test_lower_bounds",
     "test_sudo",
-    "test_programs",
     "test_launcher",
     "test_run_disk",
     "test_determinism",
+    "test_run_result",
     "test_burst_sum",
-    "test_lower_bounds",
+    "test_run_resume",
+    "test_run_lock",
+    "test_build_inputs",
+    "test_inspect",
 )
 
 

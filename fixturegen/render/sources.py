@@ -229,12 +229,13 @@ def fixture_files(
     keep: whether compiled templates may be written to the user's cache.
     """
     folder = project.folder(fixture.name)
+    listed = functools.cache(files.names)  # each folder once, and not for each language
     rendered: dict[str, str] = {}
     for name in languages:
         language = LANGUAGES[name]
         folders = [folder, *project.shared(fixture.name)]
         folders += [language.templates] if language.templates else []
-        places = {name: each for each in reversed(folders) for name in files.names(each)}
+        places = {name: each for each in reversed(folders) for name in listed(each)}
         shown = {each: project.shown(each) for each in folders}
         environments: dict[str, Sandbox] = {}
         for entry in language.layout(fixture):

@@ -190,8 +190,8 @@ def test_a_checkout_without_git_is_refused_but_for_an_editable_install(
     assert "install git, or build from an unpacked sdist" in said
     code = f"import hatchling.build as b; print(b.build_editable({str(tmp_path)!r}))"
     call(["/usr/bin/env", f"PATH={empty}", sys.executable, "-c", code], checkout)
-    assert set(packed(tmp_path)) == {"_fixturegen.pth"}
-    assert packed(tmp_path)["_fixturegen.pth"].decode().strip() == str(checkout)
+    assert set(packed(tmp_path)) == {"_fixturegen_perf.pth"}
+    assert packed(tmp_path)["_fixturegen_perf.pth"].decode().strip() == str(checkout)
 
 
 def test_git_that_cannot_read_its_folder_does_not_answer_for_the_one_above(

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import click
 
-from fixturegen import errors
+from fixturegen import bounds, errors
 from fixturegen.visible import escape
 
 
@@ -67,6 +67,7 @@ def say_difference(old: bytes, new: str, path: str) -> None:
     """Write the difference between a file and what is rendered for it; tabs stay."""
     import difflib
 
+    bounds.at(path)
     lines = difflib.unified_diff(
         _lines(old.decode(errors="backslashreplace")),
         _lines(new),

@@ -112,7 +112,7 @@ def test_every_template_text_and_stored_sample_is_the_same_with_them(venv: Venv)
     ("words", "said"),
     [
         (["list"], "p04-first-run"),
-        (["run", "p04-first-run", "--plan"], "18 cases"),
+        (["run", "p04-first-run", "--plan"], "36 cases"),
         (["inspect", os.path.realpath(sys.executable)], "interpreter"),
         (["report", "--check"], ""),
         (["run", "--help"], "--resume"),

@@ -322,7 +322,7 @@ def test_an_elf_file_of_hostile_strings(tmp_path: Path) -> None:
 def test_a_bug_of_ours_shows_its_traceback_without_obeying_it(tmp_path: Path) -> None:
     code = (
         "import sys; from fixturegen.cli import main, listing;"
-        "from fixturegen.project import Project\n"
+        "from fixturegen.fixture.project import Project\n"
         "def fail(*given): raise RuntimeError(sys.argv.pop())\n"
         "Project.choose = fail; sys.exit(main.status())"
     )

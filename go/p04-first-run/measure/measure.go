@@ -26,9 +26,7 @@ const (
 )
 
 var name string
-
-// Output is standard output, buffered as C's is.
-var Output = bufio.NewWriter(os.Stdout)
+var Output = bufio.NewWriter(os.Stdout) // buffered as C's is
 
 // Main stays on the main thread, whose faults are counted.
 func init() {

@@ -65,16 +65,16 @@ class Aside(Struct, frozen=True):
         _become(self.caller)
 
 
-def need_root(root: Path, *words: str) -> None:
+def need_root(root: Path, *arguments: str) -> None:
     """Raise errors.UsageError with the line to type, unless root, or `root` is another folder."""
     if root == Path("/") and os.geteuid() != 0:
         raise errors.UsageError(
             "only root may turn the knobs of this machine; fixturegen never calls sudo itself",
-            f"type: {sudo_line(*words)}",
+            f"type: {sudo_line(*arguments)}",
         )
 
 
-def sudo_line(*words: str) -> str:
+def sudo_line(*arguments: str) -> str:
     """Return the command line that starts this very fixturegen as root."""
     import shlex
 
@@ -85,7 +85,7 @@ def sudo_line(*words: str) -> str:
     else:
         # -P: nothing in the folder where it is typed, which may be a stranger's, is imported.
         command = [sys.executable, "-P", "-m", "fixturegen"]
-    return shlex.join(["sudo", *command, *words])
+    return shlex.join(["sudo", *command, *arguments])
 
 
 def caller() -> Caller | None:

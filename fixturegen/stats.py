@@ -186,8 +186,8 @@ def groups(values: Values) -> Groups | None:
     return Groups(len(low), len(high), _middle(low), _middle(high), tuple(sorted(order[split:])))
 
 
-def explained_by(values: Values, other: Values, found: Groups) -> Literal["yes", "no"]:
-    """Say whether `other`, one number for each of `values`, explains the two groups `found`.
+def explained_by(values: Values, other: Values, split: Groups) -> Literal["yes", "no"]:
+    """Say whether `other`, one number for each of `values`, explains the two groups `split`.
 
     It does if the ratio of its medians in the two groups, direct or inverse, accounts for at
     least half of the groups' ratio on a logarithmic scale: its square reaches that ratio.
@@ -195,11 +195,11 @@ def explained_by(values: Values, other: Values, found: Groups) -> Literal["yes",
     """
     if len(values) != len(other):
         raise ValueError(f"{len(values)} values, but {len(other)} to explain them")
-    plain, chosen = _checked(other, "explanation"), set(found.indices)
+    plain, chosen = _checked(other, "explanation"), set(split.indices)
     low = median([value for index, value in enumerate(plain) if index not in chosen])
     high = median([value for index, value in enumerate(plain) if index in chosen])
-    if min(low, high, found.low_median, found.high_median) <= 0:
+    if min(low, high, split.low_median, split.high_median) <= 0:
         return "no"
     ratio = Fraction(max(low, high)) / Fraction(min(low, high))
-    wanted = Fraction(found.high_median) / Fraction(found.low_median)
+    wanted = Fraction(split.high_median) / Fraction(split.low_median)
     return "yes" if ratio * ratio >= wanted else "no"

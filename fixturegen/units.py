@@ -24,6 +24,8 @@ SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 4
 INTEGER = re.compile(r"-?[0-9]+")
 DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 LARGEST, SMALLEST = 2**64 - 1, -(2**63)
+GLUE = "\x1f"  # stands for a space at which no line is broken
+WIDTH = 80  # columns of what is written for a terminal
 LONGEST = 64  # characters of an exact decimal; a 64-bit integer has 20
 
 # What is wrong with a number that a program printed; the first that matches is said.
@@ -68,6 +70,22 @@ def _with_unit(value: Number, decimals: int, unit: str, factor: int = 1) -> str:
 def plural(count: int, noun: str) -> str:
     """Return `1 CPU` or `2 CPUs`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def wrapped(text: str, first: str = "") -> list[str]:
+    """Return text in lines of a terminal's width, the first behind `first`, the others below it.
+
+    What belongs together stays on one line: 16 MiB, L3 16 MiB, (no PMU).
+    """
+    import textwrap
+
+    glued = re.sub(r"(?<=[0-9]) (?=[KMGT]iB|[0-9]|MHz|us|CPU)", GLUE, text)
+    glued = re.sub(r"\(\w+ \w+\)", lambda match: match.group().replace(" ", GLUE), glued)
+    margin = " " * len(first)
+    lines = textwrap.wrap(
+        glued, WIDTH, initial_indent=first, subsequent_indent=margin, break_on_hyphens=False
+    )
+    return [line.replace(GLUE, " ") for line in lines]
 
 
 def format_number(value: Number, decimals: int = 0) -> str:

@@ -121,12 +121,12 @@ def startable(fixtures: Sequence[Fixture], languages: Sequence[str]) -> list[Fix
 
     Raises the first one's error if there is none.
     """
-    found, first = [], None
+    able, first = [], None
     for fixture in fixtures:
         error = nothing(fixture, [n for n in fixture.languages if not languages or n in languages])
         if error is None:
-            found.append(fixture)
+            able.append(fixture)
         first = first or error
-    if first is not None and not found:
+    if first is not None and not able:
         raise first
-    return found
+    return able

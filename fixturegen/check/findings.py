@@ -176,8 +176,8 @@ def _check_run(
         return
     _compare(project, fixture, stored, text, expected, checked)
     for what in _other_programs(fixture, stored):
-        words = f"run {run}, of which the text is, came from other {what} than the templates have"
-        checked.add(Finding(fixture.name, "run", words, f"fixturegen run {fixture.name}"))
+        stale = f"run {run}, of which the text is, came from other {what} than the templates have"
+        checked.add(Finding(fixture.name, "run", stale, f"fixturegen run {fixture.name}"))
     if failed := len(summary.failures):
         samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
         checked.notes.append(f"{project.shown(text)} is of run {run}, which has {samples}")
@@ -212,9 +212,9 @@ def _compare(
 
 def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
     """Return what a run was made from that the templates no longer say: parameters, builds."""
-    found = []
+    changed = []
     if stored.context.declared_params != fixture.params:
-        found.append("parameters")
+        changed.append("parameters")
     declared = {
         p.binary(name, b): LANGUAGES[name].shown(p, b)
         for p in fixture.programs
@@ -223,5 +223,5 @@ def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
     }
     for binary, facts in stored.context.binaries.items():
         if binary not in declared or not same_flags(facts.shown, declared[binary]):
-            found.append(f"flags of {binary}")
-    return found
+            changed.append(f"flags of {binary}")
+    return changed

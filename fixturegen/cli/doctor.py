@@ -9,6 +9,7 @@ import click
 
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import Coloured, Line, say, say_json
+from fixturegen.units import WIDTH, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,15 +17,13 @@ if TYPE_CHECKING:
     from fixturegen import languages
     from fixturegen.languages import Language
     from fixturegen.machine import Choice, Machine
-    from fixturegen.machine.finding import Finding
+    from fixturegen.machine.condition import Condition
     from fixturegen.machine.layout import Layout
     from fixturegen.process import Tool
 
-WIDTH = 80
 INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
 COLOURS = {"ok": "green", "note": "yellow", "absent": "cyan"}
 FORMAT = 1
-GLUE = "\x1f"  # stands for a space at which no line is broken
 
 
 # Not the docstring: click wants the character \b, and a docstring with a backslash has to be raw.
@@ -85,29 +84,29 @@ def command(as_json: bool, root: Path | None, picture: Path | None) -> None:
     here = situation(machine, place)
     choice = machines.pick_cpus(machine, frozenset(here.allowed), 1)
     asked, needs = _tools() if here.live else ([], {})
-    findings = [*asked, *conditions(machine, here)]
+    every = [*asked, *conditions(machine, here)]
     disturbed = machines.disturbances(place)
     boxes = layout(place, machine, choice)
     if as_json:
         import msgspec
 
-        facts = _facts(machine, choice, findings, disturbed, _made(findings, needs))
+        facts = _facts(machine, choice, every, disturbed, _made(every, needs))
         facts["map"] = msgspec.to_builtins(boxes)
         say_json(facts)
         return
-    lines = _page(machine, choice, findings, disturbed, _made(findings, needs))
+    lines = _page(machine, choice, every, disturbed, _made(every, needs))
     say(*lines, *_map(boxes), *([f"picture: {picture}"] if picture else []))
 
 
-def _tools() -> tuple[list[Finding], dict[str, set[str]]]:
-    """Return the findings about tools, and what each language needs of them, by its label.
+def _tools() -> tuple[list[Condition], dict[str, set[str]]]:
+    """Return the conditions of tools, and what each language needs of them, by its label.
 
     A language whose package is wrong has a row that says so.
     """
     from fixturegen import errors
     from fixturegen.instruments import registry
     from fixturegen.languages import LANGUAGES
-    from fixturegen.machine.finding import Finding
+    from fixturegen.machine.condition import Condition
     from fixturegen.machine.tools import LAUNCHER, TOOLS, tools
 
     rows: dict[str, Tool] = {}
@@ -120,7 +119,7 @@ def _tools() -> tuple[list[Finding], dict[str, set[str]]]:
             for tool in (*default, *language.compilers[1:]):
                 rows.setdefault(tool.command, _row_of(language, tool, optional=tool not in default))
         except errors.FixturegenError as error:
-            wrong.append(Finding(TOOLS, name, "absent", error.what, error.hint))
+            wrong.append(Condition(TOOLS, name, "absent", error.what, error.hint))
             continue
         if default:
             needs[language.label] = {
@@ -185,7 +184,7 @@ def _draw(picture: Path, root: Path | None) -> None:
 def _facts(
     machine: Machine,
     choice: Choice,
-    findings: list[Finding],
+    conditions: list[Condition],
     disturbed: list[str],
     made: list[str],
 ) -> dict[str, object]:
@@ -196,15 +195,15 @@ def _facts(
 
     summary = {
         "can_make": made,
-        "cannot_show": _distinct(finding.cannot for finding in findings),
-        "keep_in_mind": [*_distinct(finding.beware for finding in findings), *disturbed],
-        "missing": [finding.name for finding in findings if _installable(finding)],
+        "cannot_show": _distinct(condition.cannot for condition in conditions),
+        "keep_in_mind": [*_distinct(condition.beware for condition in conditions), *disturbed],
+        "missing": [condition.name for condition in conditions if _installable(condition)],
     }
     return {
         "format": FORMAT,
         "summary": summary,
         "cpus": {"measure": choice.cpus, "python": choice.others, "reason": choice.reason},
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [asdict(condition) for condition in conditions],
         "disturbances": disturbed,
         "machine": msgspec.to_builtins(machine),
     }
@@ -213,20 +212,20 @@ def _facts(
 def _page(
     machine: Machine,
     choice: Choice,
-    findings: list[Finding],
+    conditions: list[Condition],
     disturbed: list[str],
     made: list[str],
 ) -> list[Line]:
     from fixturegen.machine import one_line
 
-    lines: list[Line] = [*_wrapped(one_line(machine), "", ""), ""]
-    lines += _summary(choice, findings, disturbed, made)
+    lines: list[Line] = [*wrapped(one_line(machine)), ""]
+    lines += _summary(choice, conditions, disturbed, made)
     section = ""
-    for finding in findings:
-        if finding.section != section:
-            section = finding.section
+    for condition in conditions:
+        if condition.section != section:
+            section = condition.section
             lines += ["", section]
-        lines += _row(finding.state, finding.name, finding.text, finding.advice)
+        lines += _row(condition.state, condition.name, condition.text, condition.advice)
     lines += ["", "Now"]
     for sentence in disturbed:
         lines += _row("note", "disturbance", sentence, "")
@@ -234,16 +233,16 @@ def _page(
 
 
 def _summary(
-    choice: Choice, findings: list[Finding], disturbed: list[str], made: list[str]
+    choice: Choice, conditions: list[Condition], disturbed: list[str], made: list[str]
 ) -> list[str]:
     """Return the three to five lines that a reader wants first."""
-    cannot = _distinct(finding.cannot for finding in findings)
-    minded = [*_distinct(finding.beware for finding in findings), *disturbed]
-    missing = [finding.name for finding in findings if _installable(finding)]
+    cannot = _distinct(condition.cannot for condition in conditions)
+    minded = [*_distinct(condition.beware for condition in conditions), *disturbed]
+    missing = [condition.name for condition in conditions if _installable(condition)]
     pairs = [
         ("It cannot show", "; ".join(cannot) or "nothing that fixturegen knows is out of reach")
     ]
-    if any(finding.section == "Tools" for finding in findings):
+    if any(condition.section == "Tools" for condition in conditions):
         listed = " and ".join(filter(None, [", ".join(made[:-1]), *made[-1:]]))
         pairs.insert(
             0, ("This machine can make", f"{listed} fixtures" if made else "no fixtures yet")
@@ -257,44 +256,31 @@ def _summary(
         pairs.append(("Not installed", ", ".join(missing)))
     lines = []
     for label, text in pairs:
-        lines += _wrapped(f"{text}.", f"{label + ':':<23}", " " * 23)
+        lines += wrapped(f"{text}.", f"{label + ':':<23}")
     return lines
 
 
 def _row(state: str, name: str, text: str, advice: str) -> list[Line]:
     head = f"  {state:<6}  {name:<17}  "
-    first, *rest = _wrapped(text, head, " " * INDENT)
+    first, *rest = wrapped(text, head)
     return [
         Coloured(first, state, COLOURS[state]),
         *rest,
-        *(_wrapped(advice, " " * INDENT + "-> ", " " * INDENT + "   ") if advice else []),
+        *(wrapped(advice, " " * INDENT + "-> ") if advice else []),
     ]
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
-    import re
-    import textwrap
-
-    # What belongs together stays on one line: 16 MiB, L3 16 MiB, (no PMU).
-    glued = re.sub(r"(?<=[0-9]) (?=[KMGT]iB|[0-9]|MHz|us|CPU)", GLUE, text)
-    glued = re.sub(r"\(\w+ \w+\)", lambda found: found.group().replace(" ", GLUE), glued)
-    lines = textwrap.wrap(
-        glued, WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
-    return [line.replace(GLUE, " ") for line in lines]
-
-
-def _made(findings: list[Finding], needs: dict[str, set[str]]) -> list[str]:
+def _made(conditions: list[Condition], needs: dict[str, set[str]]) -> list[str]:
     """Return the labels of the languages whose tools run."""
     from fixturegen.machine.tools import LAUNCHER
 
-    working = {finding.name for finding in findings if finding.state == "ok"}
+    working = {condition.name for condition in conditions if condition.state == "ok"}
     # The launcher is a C program: without its compiler nothing can be measured.
     return [label for label, tools in needs.items() if tools | {LAUNCHER.name} <= working]
 
 
-def _installable(finding: Finding) -> bool:
-    return finding.state == "absent" and "apt install" in finding.advice
+def _installable(condition: Condition) -> bool:
+    return condition.state == "absent" and "apt install" in condition.advice
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -66,9 +66,10 @@ def tell(project: Project, run: Measured, placed: Placed, *, strict: bool) -> in
 def _say_leftovers(summary: Summary) -> None:
     for path, case in summary.cases.items():
         if case.leftovers:
-            words = "1 process" if case.leftovers == 1 else f"{case.leftovers} processes"
+            processes = "1 process" if case.leftovers == 1 else f"{case.leftovers} processes"
             say(
-                f"{words} outlived the program that started them ({path}), and were ended", err=True
+                f"{processes} outlived the program that started them ({path}), and were ended",
+                err=True,
             )
 
 
@@ -79,8 +80,8 @@ def _say_place(project: Project, run: Context, placed: Placed) -> None:
         return
     current = project.shown(report.text_path(project, run.fixture))
     say(f"not the fixture's text, because: {'; '.join(placed.lacking)}")
-    words = f"{current} is as it was" if placed.before else f"there is no {current} yet"
-    say(f"  {words}; this run's text: {shown}")
+    before = f"{current} is as it was" if placed.before else f"there is no {current} yet"
+    say(f"  {before}; this run's text: {shown}")
     say(f"  to make it the text: fixturegen report {run.fixture} --run {run.run}")
 
 

@@ -62,11 +62,11 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         elif _differs(project, each.path, each.text):
             drift += 1
     if drift:
-        words = shlex.join(
+        typed = shlex.join(
             ["fixturegen", "report", *names, *(["--run", run_name] if run_name else [])]
         )
         differ = f"{plural(drift, 'text')} differ{'s' * (drift == 1)} from what the samples give"
-        say(f"{differ}; repair: {words}", err=True)
+        say(f"{differ}; repair: {typed}", err=True)
         codes.append(errors.CheckError.exit_code)
     ctx.exit(max(codes))
 

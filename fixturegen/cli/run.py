@@ -99,7 +99,7 @@ class Given(msgspec.Struct, frozen=True):
 )
 @click.option("--wait", is_flag=True, help="Wait for another run in this project to end first.")
 @click.pass_context
-def command(ctx: click.Context, /, **words: object) -> None:
+def command(ctx: click.Context, /, **typed: object) -> None:
     """Build, start every case in fresh processes, and write fixtures/<fixture>.txt.
 
     \b
@@ -113,7 +113,7 @@ def command(ctx: click.Context, /, **words: object) -> None:
     at the end. The run becomes the fixture's text only if it is complete: the declared rounds,
     parameters and languages, and no failed sample. Otherwise its text lies beside its raw data.
     """
-    given = msgspec.convert(words, Given)
+    given = msgspec.convert(typed, Given)
     if given.plan:
         guarded.guard(ctx)
     options = _options(given)
@@ -184,11 +184,11 @@ def _run_locked(
 
 def _startable(fixtures: list[Fixture], languages: tuple[str, ...]) -> list[Fixture]:
     """Return the fixtures that can be run at all; say which of several cannot."""
-    found = toolchain.startable(fixtures, languages)
+    able = toolchain.startable(fixtures, languages)
     for fixture in fixtures:
-        if fixture not in found:
+        if fixture not in able:
             say(f"{fixture.name}: nothing to run in the languages asked for", err=True)
-    return found
+    return able
 
 
 def _now() -> str:
@@ -256,13 +256,13 @@ class Turn(msgspec.Struct, frozen=True):
             if run.kept:
                 self._say(f"interrupted run {run.kept} is kept; --resume continues it", err=True)
             return self._measure(run, self.options)
-        found = states.resume(self.project, self.fixture, self.given.label)
-        if isinstance(found, states.Measured):
-            self._say(f"all samples of run {found.context.run} are there", err=True)
-            return self._conclude(found)
-        if found is None:
+        left = states.resume(self.project, self.fixture, self.given.label)
+        if isinstance(left, states.Measured):
+            self._say(f"all samples of run {left.context.run} are there", err=True)
+            return self._conclude(left)
+        if left is None:
             return None
-        return self._measure(found, states.options_of(self.fixture, found, self.options))
+        return self._measure(left, states.options_of(self.fixture, left, self.options))
 
     def _measure(self, run: New | Interrupted, options: Options) -> int:
         """Build and measure what there is to come."""

@@ -21,7 +21,7 @@ from fixturegen.expression.values import Number, Scope, Unknown
 Shape: TypeAlias = Literal["vector", "scalar"]
 Shapes: TypeAlias = Mapping[str, Shape]
 
-MAX_BITS = 1023  # of a metric's value; below what a float can hold
+RESULT_BITS = 1023  # of a metric's value; below what a float can hold
 
 
 def check_names(expr: Expression, known: Collection[str]) -> None:
@@ -86,7 +86,7 @@ def evaluate_metric(expr: Expression, scope: Scope) -> Number | Unknown:
     if isinstance(result, list):
         return Unknown((f"'{expr.text}' is a vector, not one number",))
     if isinstance(result, int):
-        if result.bit_length() > MAX_BITS:
+        if result.bit_length() > RESULT_BITS:
             return Unknown((f"'{expr.text}' is too large",))
         return int(result)
     return result

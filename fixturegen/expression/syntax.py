@@ -32,7 +32,7 @@ from fixturegen.visible import escape
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 50
-MAX_BITS = 64
+LITERAL_BITS = 64
 
 # `*` is a part of a path if another part follows the point after it: no number does
 PATH = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*|\*(?=\.[A-Za-z_*]))(?:\.(?:\w+|\*(?=\.)))+", re.ASCII)
@@ -181,8 +181,8 @@ class _Reader:
         value = node.value
         if not isinstance(value, int | float):
             raise self.wrong(node, f"constant '{source}' is not a real number")
-        if isinstance(value, int) and value.bit_length() > MAX_BITS:
-            raise self.wrong(node, f"number does not fit in {MAX_BITS} bits")
+        if isinstance(value, int) and value.bit_length() > LITERAL_BITS:
+            raise self.wrong(node, f"number does not fit in {LITERAL_BITS} bits")
         if value in (float("inf"), float("-inf")):
             raise self.wrong(node, "number is too large")
         return value
@@ -222,11 +222,13 @@ class _Reader:
         return word
 
     def comparison(self, node: ast.Compare, at: int, source: str) -> tuple[Node, ...]:
-        words = [COMPARISONS.get(type(operator), "") for operator in node.ops]
-        if "" in words:
+        operators = [COMPARISONS.get(type(operator), "") for operator in node.ops]
+        if "" in operators:
             raise self.wrong(node, "'is' and 'in' are not allowed", "compare with ==")
-        parts = [self.typed(part, "number", words[0]) for part in (node.left, *node.comparators)]
-        links = zip(words, parts, parts[1:], strict=False)
+        parts = [
+            self.typed(part, "number", operators[0]) for part in (node.left, *node.comparators)
+        ]
+        links = zip(operators, parts, parts[1:], strict=False)
         return tuple(Binary(at, source, *link) for link in links)
 
     def call(self, node: ast.Call) -> tuple[Function, tuple[Node, ...]]:

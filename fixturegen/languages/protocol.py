@@ -154,11 +154,11 @@ def same_flags(recorded: str, declared: str) -> bool:
 
 def _without_places(line: str) -> list[str]:
     try:
-        words = shlex.split(line)
-        at = words.index("-o")
+        arguments = shlex.split(line)
+        at = arguments.index("-o")
     except ValueError:  # not a line of this kind, or none at all
         return [line]
-    flags = [*words[:at], *words[at + 3 :]]
+    flags = [*arguments[:at], *arguments[at + 3 :]]
     if any(_LIBRARY.match(word) for word in flags[1:]):
         return [line]
-    return [*words[at : at + 3], *flags]
+    return [*arguments[at : at + 3], *flags]

@@ -72,12 +72,12 @@ class Languages(Mapping[str, Language]):
 
     def files(self, name: str) -> list[Path]:
         """Return the modules whose code decides what is rendered in a language."""
-        found = [_HERE / f"{each}.py" for each in (*self._own, *_NO_LANGUAGE)]
+        modules = [_HERE / f"{each}.py" for each in (*self._own, *_NO_LANGUAGE)]
         for entry in self._others:
             origin = getattr(sys.modules.get(entry.value.partition(":")[0]), "__file__", None)
             if entry.name == name and origin:
-                found += sorted(Path(origin).parent.glob("*.py"))
-        return found
+                modules += sorted(Path(origin).parent.glob("*.py"))
+        return modules
 
     @cached_property
     def _own(self) -> list[str]:

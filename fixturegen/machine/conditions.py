@@ -1,4 +1,4 @@
-"""From a machine and this process's situation to findings: what its numbers will mean."""
+"""From a machine and this process's situation to conditions: what its numbers will mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fixturegen.machine import phrases
 from fixturegen.machine.choose import pick_cpus
-from fixturegen.machine.finding import Finding
+from fixturegen.machine.condition import Condition
 from fixturegen.machine.phrases import known
 from fixturegen.machine.values import Machine, Unknown
 from fixturegen.units import format_bytes
@@ -25,16 +25,16 @@ ENOUGH_LOCKED = 64 << 20
 USUAL_PAGE = 4096
 
 
-def conditions(machine: Machine, here: Situation) -> list[Finding]:
-    """Return the findings in the order in which they are shown."""
+def conditions(machine: Machine, here: Situation) -> list[Condition]:
+    """Return the conditions in the order in which they are shown."""
     return [*_cpus(machine, here), *_clock(machine), *_memory_and_counters(machine, here)]
 
 
-def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
+def _cpus(m: Machine, here: Situation) -> Iterator[Condition]:
     allowed = phrases.cpu_list(here.allowed)
     online = m.online if isinstance(m.online, tuple) else here.allowed
     if len(here.allowed) < 2:
-        yield Finding(
+        yield Condition(
             CPUS,
             "allowed CPUs",
             "note",
@@ -43,23 +43,25 @@ def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
             beware="a single CPU, shared with Python",
         )
     else:
-        yield Finding(CPUS, "allowed CPUs", "ok", f"{allowed} of {phrases.cpu_list(online)} online")
+        yield Condition(
+            CPUS, "allowed CPUs", "ok", f"{allowed} of {phrases.cpu_list(online)} online"
+        )
     choice = pick_cpus(m, frozenset(here.allowed), 1)
     chosen = phrases.cpu_list(choice.cpus) or "none"
-    yield Finding(
+    yield Condition(
         CPUS, "measures on", "ok" if choice.cpus else "absent", f"CPU {chosen}: {choice.reason}"
     )
     yield from _isolated(m, here)
     if m.classes:
-        yield Finding(CPUS, "core classes", "note", phrases.classes(m))
+        yield Condition(CPUS, "core classes", "note", phrases.classes(m))
     yield _smt(m)
     yield _guest(m)
     if m.cpu_quota == "none":
-        yield Finding(CPUS, "CPU quota", "ok", "none")
+        yield Condition(CPUS, "CPU quota", "ok", "none")
     elif isinstance(m.cpu_quota, Unknown):
-        yield Finding(CPUS, "CPU quota", "absent", known(m.cpu_quota))
+        yield Condition(CPUS, "CPU quota", "absent", known(m.cpu_quota))
     else:
-        yield Finding(
+        yield Condition(
             CPUS,
             "CPU quota",
             "note",
@@ -69,14 +71,14 @@ def _cpus(m: Machine, here: Situation) -> Iterator[Finding]:
         )
 
 
-def _isolated(m: Machine, here: Situation) -> Iterator[Finding]:
+def _isolated(m: Machine, here: Situation) -> Iterator[Condition]:
     if not isinstance(m.isolated, tuple) or not m.isolated:
         return
     listed = phrases.cpu_list(m.isolated)
     if set(m.isolated) & set(here.allowed):
-        yield Finding(CPUS, "isolated CPUs", "ok", listed)
+        yield Condition(CPUS, "isolated CPUs", "ok", listed)
         return
-    yield Finding(
+    yield Condition(
         CPUS,
         "isolated CPUs",
         "note",
@@ -85,13 +87,13 @@ def _isolated(m: Machine, here: Situation) -> Iterator[Finding]:
     )
 
 
-def _smt(m: Machine) -> Finding:
+def _smt(m: Machine) -> Condition:
     text = phrases.smt(m)
     if m.threads_per_core == 1:
-        return Finding(CPUS, "SMT", "ok", text)
+        return Condition(CPUS, "SMT", "ok", text)
     if isinstance(m.threads_per_core, Unknown):
-        return Finding(CPUS, "SMT", "absent", text)
-    return Finding(
+        return Condition(CPUS, "SMT", "absent", text)
+    return Condition(
         CPUS,
         "SMT",
         "note",
@@ -100,12 +102,12 @@ def _smt(m: Machine) -> Finding:
     )
 
 
-def _guest(m: Machine) -> Finding:
+def _guest(m: Machine) -> Condition:
     if m.virtualisation == "none":
-        return Finding(CPUS, "virtual machine", "ok", "no")
+        return Condition(CPUS, "virtual machine", "ok", "no")
     if isinstance(m.virtualisation, Unknown):
-        return Finding(CPUS, "virtual machine", "absent", known(m.virtualisation))
-    return Finding(
+        return Condition(CPUS, "virtual machine", "absent", known(m.virtualisation))
+    return Condition(
         CPUS,
         "virtual machine",
         "note",
@@ -115,14 +117,14 @@ def _guest(m: Machine) -> Finding:
     )
 
 
-def _clock(m: Machine) -> Iterator[Finding]:
+def _clock(m: Machine) -> Iterator[Condition]:
     text = phrases.clock(m)
     if isinstance(m.clocksource, Unknown):
-        yield Finding(CLOCK, "clock source", "absent", text)
+        yield Condition(CLOCK, "clock source", "absent", text)
     elif phrases.direct_clock(m):
-        yield Finding(CLOCK, "clock source", "ok", text)
+        yield Condition(CLOCK, "clock source", "ok", text)
     else:
-        yield Finding(
+        yield Condition(
             CLOCK,
             "clock source",
             "note",
@@ -132,11 +134,11 @@ def _clock(m: Machine) -> Iterator[Finding]:
         )
     yield _governor(m)
     if isinstance(m.turbo, Unknown):
-        yield Finding(CLOCK, "turbo", "absent", known(m.turbo))
+        yield Condition(CLOCK, "turbo", "absent", known(m.turbo))
     elif m.turbo == "off":
-        yield Finding(CLOCK, "turbo", "ok", "off")
+        yield Condition(CLOCK, "turbo", "ok", "off")
     else:
-        yield Finding(
+        yield Condition(
             CLOCK,
             "turbo",
             "note",
@@ -146,10 +148,10 @@ def _clock(m: Machine) -> Iterator[Finding]:
         )
 
 
-def _governor(m: Machine) -> Finding:
+def _governor(m: Machine) -> Condition:
     text = phrases.governor(m.policies)
     if isinstance(m.policies, Unknown):
-        return Finding(
+        return Condition(
             CLOCK,
             "governor",
             "absent",
@@ -157,8 +159,8 @@ def _governor(m: Machine) -> Finding:
             cannot="the clock frequency (no cpufreq)",
         )
     if all(policy.governor == "performance" for policy in m.policies):
-        return Finding(CLOCK, "governor", "ok", text)
-    return Finding(
+        return Condition(CLOCK, "governor", "ok", text)
+    return Condition(
         CLOCK,
         "governor",
         "note",
@@ -168,7 +170,7 @@ def _governor(m: Machine) -> Finding:
     )
 
 
-def _memory_and_counters(machine: Machine, here: Situation) -> Iterator[Finding]:
+def _memory_and_counters(machine: Machine, here: Situation) -> Iterator[Condition]:
     yield _memory(machine)
     yield _caches(machine)
     yield _pages(machine)
@@ -181,14 +183,14 @@ def _memory_and_counters(machine: Machine, here: Situation) -> Iterator[Finding]
     yield _page_cache(here)
 
 
-def _memory(m: Machine) -> Finding:
+def _memory(m: Machine) -> Condition:
     nodes = 1 if isinstance(m.nodes, Unknown) else len(m.nodes)
     text = known(m.memory_bytes, format_bytes)
     if isinstance(m.memory_bytes, Unknown):
-        return Finding(MEMORY, "memory", "absent", text)
+        return Condition(MEMORY, "memory", "absent", text)
     if nodes < 2:
-        return Finding(MEMORY, "memory", "ok", text)
-    return Finding(
+        return Condition(MEMORY, "memory", "ok", text)
+    return Condition(
         MEMORY,
         "memory",
         "note",
@@ -197,9 +199,9 @@ def _memory(m: Machine) -> Finding:
     )
 
 
-def _caches(m: Machine) -> Finding:
+def _caches(m: Machine) -> Condition:
     if isinstance(m.last_level_cache_bytes, Unknown):
-        return Finding(
+        return Condition(
             MEMORY,
             "caches",
             "absent",
@@ -207,16 +209,16 @@ def _caches(m: Machine) -> Finding:
             "what empties the caches has to guess their size",
             cannot="cache sizes",
         )
-    return Finding(MEMORY, "caches", "ok", phrases.caches(m))
+    return Condition(MEMORY, "caches", "ok", phrases.caches(m))
 
 
-def _pages(m: Machine) -> Finding:
+def _pages(m: Machine) -> Condition:
     text = known(m.page_bytes, format_bytes)
     if isinstance(m.page_bytes, Unknown):
-        return Finding(MEMORY, "page size", "absent", text)
+        return Condition(MEMORY, "page size", "absent", text)
     if m.page_bytes == USUAL_PAGE:
-        return Finding(MEMORY, "page size", "ok", text)
-    return Finding(
+        return Condition(MEMORY, "page size", "ok", text)
+    return Condition(
         MEMORY,
         "page size",
         "note",
@@ -226,14 +228,14 @@ def _pages(m: Machine) -> Finding:
     )
 
 
-def _huge_pages(m: Machine) -> Finding:
+def _huge_pages(m: Machine) -> Condition:
     text = phrases.huge_pages(m)
     if isinstance(m.thp, Unknown):
-        return Finding(MEMORY, "huge pages", "absent", text)
+        return Condition(MEMORY, "huge pages", "absent", text)
     forced = [size.kib for size in m.folio_sizes if size.enabled == "always"]
     if m.thp != "always" and not forced:
-        return Finding(MEMORY, "huge pages", "ok", text)
-    return Finding(
+        return Condition(MEMORY, "huge pages", "ok", text)
+    return Condition(
         MEMORY,
         "huge pages",
         "note",
@@ -243,13 +245,13 @@ def _huge_pages(m: Machine) -> Finding:
     )
 
 
-def _aslr(m: Machine) -> Finding:
+def _aslr(m: Machine) -> Condition:
     text = phrases.aslr(m)
     if isinstance(m.aslr, Unknown):
-        return Finding(MEMORY, "ASLR", "absent", text)
+        return Condition(MEMORY, "ASLR", "absent", text)
     if m.aslr == 2:
-        return Finding(MEMORY, "ASLR", "ok", f"{text}: each process samples another layout")
-    return Finding(
+        return Condition(MEMORY, "ASLR", "ok", f"{text}: each process samples another layout")
+    return Condition(
         MEMORY,
         "ASLR",
         "note",
@@ -259,16 +261,16 @@ def _aslr(m: Machine) -> Finding:
     )
 
 
-def _locking(here: Situation) -> Finding:
+def _locking(here: Situation) -> Condition:
     if isinstance(here.memlock_bytes, Unknown):
-        return Finding(MEMORY, "locked memory", "absent", known(here.memlock_bytes))
+        return Condition(MEMORY, "locked memory", "absent", known(here.memlock_bytes))
     limit = here.memlock_bytes
     text = "no limit" if limit is None else f"limit {format_bytes(limit)}"
     if here.lock_any and limit is not None:
-        return Finding(MEMORY, "locked memory", "ok", f"{text}, which does not bind this user")
+        return Condition(MEMORY, "locked memory", "ok", f"{text}, which does not bind this user")
     if limit is None or limit >= ENOUGH_LOCKED:
-        return Finding(MEMORY, "locked memory", "ok", text)
-    return Finding(
+        return Condition(MEMORY, "locked memory", "ok", text)
+    return Condition(
         MEMORY,
         "locked memory",
         "note",
@@ -278,24 +280,24 @@ def _locking(here: Situation) -> Finding:
     )
 
 
-def _events(m: Machine, here: Situation) -> Finding:
+def _events(m: Machine, here: Situation) -> Condition:
     level = m.perf_event_paranoid
     if isinstance(level, Unknown):
         reason = "this kernel has no performance events, or hides them"
-        return Finding(
+        return Condition(
             COUNTERS, "perf events", "absent", f"{known(level)}; {reason}", cannot="perf events"
         )
     text = f"perf_event_paranoid {level}"
     if here.perfmon:
-        return Finding(COUNTERS, "perf events", "ok", f"{text}, which does not bind this user")
+        return Condition(COUNTERS, "perf events", "ok", f"{text}, which does not bind this user")
     who = "this user" if here.live else "an ordinary user"
     if level <= 1:
-        return Finding(COUNTERS, "perf events", "ok", f"{text}: {who} may count own processes")
+        return Condition(COUNTERS, "perf events", "ok", f"{text}: {who} may count own processes")
     if level == 2:
         text = f"{text}: {who} may count own processes, outside the kernel only"
         advice = "for the kernel's share: sudo sysctl kernel.perf_event_paranoid=1"
-        return Finding(COUNTERS, "perf events", "note", text, advice)
-    return Finding(
+        return Condition(COUNTERS, "perf events", "note", text, advice)
+    return Condition(
         COUNTERS,
         "perf events",
         "note",
@@ -305,13 +307,13 @@ def _events(m: Machine, here: Situation) -> Finding:
     )
 
 
-def _hardware(m: Machine) -> Finding:
+def _hardware(m: Machine) -> Condition:
     if isinstance(m.counters, tuple) and m.counters:
-        return Finding(COUNTERS, "hardware counters", "ok", ", ".join(m.counters))
+        return Condition(COUNTERS, "hardware counters", "ok", ", ".join(m.counters))
     guest = m.virtualisation != "none" and isinstance(m.virtualisation, str)
     why = "no PMU" + (", as usual in a virtual machine" if guest else "")
     text = known(m.counters, lambda _: why)
-    return Finding(
+    return Condition(
         COUNTERS,
         "hardware counters",
         "absent",
@@ -323,20 +325,20 @@ def _hardware(m: Machine) -> Finding:
     )
 
 
-def _watchdog(m: Machine) -> Finding:
+def _watchdog(m: Machine) -> Condition:
     text = known(m.nmi_watchdog, lambda value: "on" if value else "off")
     if isinstance(m.nmi_watchdog, Unknown):
-        return Finding(COUNTERS, "NMI watchdog", "absent", text)
+        return Condition(COUNTERS, "NMI watchdog", "absent", text)
     if m.nmi_watchdog == 0:
-        return Finding(COUNTERS, "NMI watchdog", "ok", text)
+        return Condition(COUNTERS, "NMI watchdog", "ok", text)
     advice = "it occupies one hardware counter: sudo sysctl kernel.nmi_watchdog=0"
-    return Finding(COUNTERS, "NMI watchdog", "note", text, advice)
+    return Condition(COUNTERS, "NMI watchdog", "note", text, advice)
 
 
-def _page_cache(here: Situation) -> Finding:
+def _page_cache(here: Situation) -> Condition:
     if here.root:
-        return Finding(COUNTERS, "page cache", "ok", "this user (root) may empty it")
-    return Finding(
+        return Condition(COUNTERS, "page cache", "ok", "this user (root) may empty it")
+    return Condition(
         COUNTERS,
         "page cache",
         "note",

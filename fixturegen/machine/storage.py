@@ -79,8 +79,8 @@ def _rotational(root: Path, target: str, device: str) -> str:
     return ""
 
 
-def line(words: dict[str, str]) -> str:
+def line(storage: dict[str, str]) -> str:
     """Return e.g. `ext4 on vda, a virtual disk: its host may cache it`."""
-    if not words:
+    if not storage:
         return "unknown"
-    return f"{words['type']} on {words['device']}, {words['kind']}"
+    return f"{storage['type']} on {storage['device']}, {storage['kind']}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fixturegen import process
-from fixturegen.machine.finding import Finding
+from fixturegen.machine.condition import Condition
 from fixturegen.machine.tree import printable
 from fixturegen.process import Tool
 
@@ -35,19 +35,19 @@ KNOWN = (
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools(compilers: Iterable[Tool], instruments: Iterable[Tool]) -> list[Finding]:
-    """Return one finding for each tool; starts each for its version.
+def tools(compilers: Iterable[Tool], instruments: Iterable[Tool]) -> list[Condition]:
+    """Return one condition for each tool; starts each for its version.
 
     compilers: what the languages need; what the launcher needs too has one row.
     """
-    python = Finding(TOOLS, "python", "ok", platform.python_version())
+    python = Condition(TOOLS, "python", "ok", platform.python_version())
     others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
     first, second, *rest = KNOWN
     asked = (first, second, *others, *rest, *instruments)
-    return [*map(_finding, asked), python, _libc(), *_static()]
+    return [*map(_condition, asked), python, _libc(), *_static()]
 
 
-def _finding(tool: Tool) -> Finding:
+def _condition(tool: Tool) -> Condition:
     command = next((name for name in tool.commands if process.find(name)), "")
     if not command:
         return _missing(tool, tool.without, f"apt install {tool.package}")
@@ -56,11 +56,11 @@ def _finding(tool: Tool) -> Finding:
         shim = "rustup default stable, or " if command in SHIMS else ""
         text = f"{command} is on PATH but does not run: {tool.without}"
         return _missing(tool, text, f"{shim}apt install {tool.package}")
-    return Finding(TOOLS, tool.name, "ok", _version(printed))
+    return Condition(TOOLS, tool.name, "ok", _version(printed))
 
 
-def _missing(tool: Tool, text: str, advice: str) -> Finding:
-    return Finding(TOOLS, tool.name, "absent", text, advice, cannot=tool.cannot)
+def _missing(tool: Tool, text: str, advice: str) -> Condition:
+    return Condition(TOOLS, tool.name, "absent", text, advice, cannot=tool.cannot)
 
 
 def _version(printed: str) -> str:
@@ -71,27 +71,27 @@ def _version(printed: str) -> str:
     return printable(number.group() if number else line) or "a version it does not print"
 
 
-def _libc() -> Finding:
+def _libc() -> Condition:
     """Return the C library that Python runs on: glibc or another one."""
     name = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     if name:
-        return Finding(TOOLS, "C library", "ok", printable(name))
+        return Condition(TOOLS, "C library", "ok", printable(name))
     advice = "lazy binding is glibc's: on musl every symbol is bound at the start"
-    return Finding(
+    return Condition(
         TOOLS, "C library", "note", "not glibc", advice, cannot="lazy binding (no glibc)"
     )
 
 
-def _static() -> list[Finding]:
+def _static() -> list[Condition]:
     """Return whether a static program can be linked, with glibc and with musl."""
     compiler = next((name for name in ("gcc", "cc") if process.find(name)), "")
     # The name alone comes back if the compiler knows no such file.
     path = process.capture([compiler, "-print-file-name=libc.a"], TIMEOUT_S) if compiler else None
     if path and Path(path.strip()).is_absolute():
-        static = Finding(TOOLS, "static C library", "ok", "libc.a")
+        static = Condition(TOOLS, "static C library", "ok", "libc.a")
     else:
         text = "no libc.a: no static builds, and a launcher with a larger floor"
-        static = Finding(
+        static = Condition(
             TOOLS,
             "static C library",
             "absent",
@@ -100,6 +100,6 @@ def _static() -> list[Finding]:
             cannot="static programs (no libc.a)",
         )
     if process.find("musl-gcc"):
-        return [static, Finding(TOOLS, "musl", "ok", "musl-gcc")]
+        return [static, Condition(TOOLS, "musl", "ok", "musl-gcc")]
     text = "no musl-gcc: no builds against musl"
-    return [static, Finding(TOOLS, "musl", "absent", text, "apt install musl-tools")]
+    return [static, Condition(TOOLS, "musl", "absent", text, "apt install musl-tools")]

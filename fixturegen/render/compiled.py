@@ -85,7 +85,7 @@ def cache(literal: Callable[..., str] | None, *, keep: bool) -> Compiled:
     own = [Path(__file__).with_name(name) for name in ("sources.py", "sandbox.py")]
     if place := getattr(sys.modules.get(type(owner).__module__), "__file__", None):
         own.append(Path(place))
-    stamps = [(found.st_size, found.st_mtime_ns) for found in map(Path.stat, own)]
+    stamps = [(status.st_size, status.st_mtime_ns) for status in map(Path.stat, own)]
     compilers = repr([of, sys.version, jinja2.__version__, stamps])
     pattern = f"{hashlib.sha256(compilers.encode()).hexdigest()[:16]}-%s"
     return Compiled(_folder(keep), pattern, keep=keep)
@@ -103,10 +103,10 @@ def _folder(make: bool) -> Path | None:
     try:
         if make:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
         folder = folder.parent.resolve() / folder.name  # it may be reached through links
-        private = stat.S_ISDIR(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
-        if not private or found.st_uid != os.geteuid():
+        private = stat.S_ISDIR(status.st_mode) and not stat.S_IMODE(status.st_mode) & 0o077
+        if not private or status.st_uid != os.geteuid():
             return None
         if make and sum(path.lstat().st_size for path in folder.iterdir()) > FULL:
             FileSystemBytecodeCache(str(folder), "%s").clear()

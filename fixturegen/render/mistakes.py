@@ -36,8 +36,8 @@ def said(error: Exception) -> str:
         return f"too much for a template: {error}"
     if isinstance(error, RecursionError):
         return "includes or calls itself without end"
-    words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-    return words[:LONGEST]
+    message = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return message[:LONGEST]
 
 
 def place(error: BaseException, shown: str) -> str:

@@ -58,18 +58,18 @@ def needed(
     for_readers = {f"{language}/{fixture.name}/{e.target}" for e in layout if e.for_readers}
     stems = {p: PurePosixPath(p).stem for p in texts if p.startswith(f"{language}/")}
     others = {other.name for other in fixture.programs} - {program.name}
-    found = {
+    sources = {
         path: texts[path]
         for path, stem in stems.items()
         if stem not in others and stem not in fixture.shared and path not in for_readers
     }
     left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
-    named = set().union(*map(_words, found.values()))
+    named = set().union(*map(_words, sources.values()))
     while more := {path: texts[path] for path, stem in left.items() if stem in named}:
-        found |= more
+        sources |= more
         left = {path: stem for path, stem in left.items() if path not in more}
         named = set().union(*map(_words, more.values()))
-    return found
+    return sources
 
 
 @functools.cache
@@ -120,8 +120,8 @@ def _programs(languages: Sequence[str], rooms: Sequence[str]) -> Iterator[tuple[
         sources += sorted((own / room).glob("*.py"))
     sources += dict.fromkeys(path for name in languages for path in LANGUAGES.files(name))
     for path in [*sources, *([Path(jinja.origin)] if jinja and jinja.origin else [])]:
-        found = path.stat()
-        yield str(path), found.st_size, found.st_mtime_ns
+        status = path.stat()
+        yield str(path), status.st_size, status.st_mtime_ns
 
 
 def unchanged(note: Path, wanted: str, root: Path) -> dict[str, str] | None:

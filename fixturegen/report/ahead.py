@@ -55,6 +55,6 @@ def _pieces(project: Project, fixture: str) -> Iterator[None]:
         created.get_template(name)
         yield
         text, _ = render.read_template(name, [project.folder(fixture), *project.shared(fixture)])
-        names += [found for found in _NAMED.findall(text) if found not in names]
+        names += [piece for piece in _NAMED.findall(text) if piece not in names]
     _ready[project, fixture] = created
     import tabulate  # noqa: F401 - loaded for whoever needs it later

@@ -71,10 +71,10 @@ class Cells:
 
     def _values(self, path: str, row: Mapping[str, Plain], where: str) -> list[Number]:
         case, _, metric = path.rpartition(".")
-        found = self._case(case, row)
-        if found is None:
+        case_path = self._case(case, row)
+        if case_path is None:
             return self._printed(path, row)
-        summary = self._summary.cases.get(found)
+        summary = self._summary.cases.get(case_path)
         if summary is None:  # the program has these names, but no such case
             return []
         if metric not in summary.values:
@@ -86,7 +86,7 @@ class Cells:
         if where:
             wanted, by = not where.startswith("not "), where.removeprefix("not ").strip()
             if by not in summary.values:
-                self._other(f"{found}.{by}", summary.case, by)
+                self._other(f"{case_path}.{by}", summary.case, by)
                 return []
             marks = summary.values[by]
             chosen = [i for i in chosen if bool(marks[i]) == wanted]  # type: ignore[assignment]
@@ -139,9 +139,9 @@ class Cells:
         """Return a column of a line that the first process of a case printed."""
         parts = path.split(".")
         line, name = parts[-2], parts[-1]
-        found = self._case(".".join(parts[:-2]) or _OWN, row)
-        if found and found in self._summary.cases:
-            case = self._summary.cases[found]
+        case_path = self._case(".".join(parts[:-2]) or _OWN, row)
+        if case_path and case_path in self._summary.cases:
+            case = self._summary.cases[case_path]
             lines = self._summary.fixture.program(case.case.program).lines
             printed = case.kept[0].get(line, {}) if case.kept else {}
             if line in lines or printed:

@@ -127,8 +127,8 @@ def fill(pattern: str, row: Mapping[str, Plain], *, path: bool = False) -> str:
     Raises MisuseError with the nearest field for one that the row does not have.
     """
 
-    def value(found: re.Match[str]) -> str:
-        of, inner = row, found[1]
+    def value(match: re.Match[str]) -> str:
+        of, inner = row, match[1]
         name, _, rest = inner.partition(".")
         while rest and name in of and isinstance(of[name], Mapping):
             of, (name, _, rest) = of[name], rest.partition(".")

@@ -63,7 +63,7 @@ class Tables:
 
     def _cell(self, column: Column, row: Mapping[str, Plain]) -> str:
         if column.text:
-            marks = [words for by, words in column.marks.items() if self._cells.marked(row, by)]
+            marks = [mark for by, mark in column.marks.items() if self._cells.marked(row, by)]
             return (fill(column.text, row) or column.none) + "".join(marks)
         cells = [cell for each in column.cells if (cell := fill(each, row, path=True))]
         numbers = [self._cells.number(cell, row, column.where) for cell in cells]
@@ -95,13 +95,13 @@ def _whole(written: str) -> int:
 def _fields(rows: Sequence[Plain] | Mapping[str, str]) -> list[Mapping[str, Plain]]:
     if isinstance(rows, Mapping):
         return [{"name": name, "text": called} for name, called in rows.items()]
-    found: list[Mapping[str, Plain]] = []
+    fields: list[Mapping[str, Plain]] = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping | str):
             hint = "with columns a row is a case, or what has fields"
             raise MisuseError(f"table(): row {number} is a list", hint)
-        found.append({"name": row, "text": row} if isinstance(row, str) else row)
-    return found
+        fields.append({"name": row, "text": row} if isinstance(row, str) else row)
+    return fields
 
 
 def _checked(

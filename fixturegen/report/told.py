@@ -124,11 +124,11 @@ def _typed(options: Sequence[str]) -> list[str]:
 
 
 def _cpus(context: Context) -> str:
-    words = [
+    pinned = [
         ("CPU " if len(c) == 1 else "CPUs ") + ", ".join(map(str, c))
         for c in sorted({*context.cpus.values()})
     ]
-    return "; ".join(words)
+    return "; ".join(pinned)
 
 
 def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
@@ -152,7 +152,7 @@ def _sentences(claims: Sequence[Claim]) -> tuple[Sentence, ...]:
     return tuple(
         Sentence(
             text=text,
-            words="; ".join(_for(words, of) for words, of in _by(verdicts, "words")),
+            words="; ".join(_for(verdict, of) for verdict, of in _by(verdicts, "words")),
             holds=holds,
             used=tuple({cited.path: cited for each in verdicts for cited in each.used}.values()),
             reasons=tuple(
@@ -168,14 +168,14 @@ def _sentences(claims: Sequence[Claim]) -> tuple[Sentence, ...]:
 
 def _by(verdicts: Sequence[Claim], field: str) -> list[tuple[str, list[str]]]:
     """Return each value of a field, and what the verdicts that have it are of."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for each in verdicts:
-        found.setdefault(getattr(each, field), []).append(each.of)
-    return list(found.items())
+        groups.setdefault(getattr(each, field), []).append(each.of)
+    return list(groups.items())
 
 
-def _for(words: str, of: list[str]) -> str:
-    return f"{words} for {listed(of)}" if of[0] else words
+def _for(verdict: str, of: list[str]) -> str:
+    return f"{verdict} for {listed(of)}" if of[0] else verdict
 
 
 def listed(names: list[str]) -> str:
@@ -206,9 +206,7 @@ def _absence(path: str, context: Context) -> str:
 def _notes(context: Context, summary: Summary) -> tuple[str, ...]:
     """Return what was changed, skipped or failed, each a sentence; empty for a plain run."""
     notes = list(context.missing.values())
-    notes += [
-        words for words in context.lacking or () if not words.startswith("languages left out")
-    ]
+    notes += [lack for lack in context.lacking or () if not lack.startswith("languages left out")]
     for reason, count in sorted(Counter(context.unmeasured.values()).items()):
         notes.append(f"{plural(count, 'case')} not measured: {reason}")
     notes += [

@@ -14,12 +14,12 @@ UNREAD = "not read"
 
 
 def rungs(
-    found: Mapping[str, Mapping[str, Sequence[Reading]]],
+    read: Mapping[str, Mapping[str, Sequence[Reading]]],
 ) -> dict[str, dict[str, Rung]]:
     """Return program, mode, rung, from the context's `rungs`."""
     return {
         program: {mode: _rung(readings) for mode, readings in modes.items()}
-        for program, modes in found.items()
+        for program, modes in read.items()
     }
 
 
@@ -30,14 +30,14 @@ def _rung(readings: Sequence[Reading]) -> Rung:
     known = {knob for state in read for knob in state}
     for knob in [*(name for name in KNOBS if name in known), *sorted(known - {*KNOBS})]:
         distinct = list(dict.fromkeys(state[knob] for state in read if knob in state))
-        states[knob] = ", then ".join(_state(words) for words in distinct)
-        for words in distinct:
-            if words.startswith(UNKNOWN):
-                reasons[knob] = visible.escape(words.removeprefix(UNKNOWN), 160)
+        states[knob] = ", then ".join(_state(state) for state in distinct)
+        for state in distinct:
+            if state.startswith(UNKNOWN):
+                reasons[knob] = visible.escape(state.removeprefix(UNKNOWN), 160)
     turned = readings[-1].turned
-    words = ", ".join(f"{knob} {states.get(knob, UNREAD)}" for knob in turned)
-    return Rung(turned, states, reasons, words)
+    listed = ", ".join(f"{knob} {states.get(knob, UNREAD)}" for knob in turned)
+    return Rung(turned, states, reasons, listed)
 
 
-def _state(words: str) -> str:
-    return "unknown" if words.startswith(UNKNOWN) else visible.escape(words, 80)
+def _state(state: str) -> str:
+    return "unknown" if state.startswith(UNKNOWN) else visible.escape(state, 80)

@@ -109,10 +109,10 @@ class View:
     def explained(self, path: str, other: str) -> str:
         """Return yes or no: whether `other` explains the two groups of `path`; - without groups."""
         values, against = self.values(path), self.values(other)
-        found = stats.groups(values) if values else None
-        if found is None or len(against) != len(values):
+        groups = stats.groups(values) if values else None
+        if groups is None or len(against) != len(values):
             return ABSENT
-        return stats.explained_by(values, against, found)
+        return stats.explained_by(values, against, groups)
 
     def split(self, path: str, by: str) -> Plain:
         """Return n and median of a path for the processes where `by` is 0, then where it is not."""
@@ -130,24 +130,24 @@ class View:
         all_ = [entry for row in case for entry in self._processes(self._case(row["path"]))]
         return sorted(all_, key=lambda entry: int(entry["position"]))
 
-    def _processes(self, found: CaseSummary) -> list[Plain]:
-        of = found.case
+    def _processes(self, summary: CaseSummary) -> list[Plain]:
+        of = summary.case
         return [
             {
                 **plain(
                     Process(
                         round=number,
-                        position=found.positions[i],
+                        position=summary.positions[i],
                         path=of.path,
                         label=label(of.language),
                         build=of.build,
                         mode=of.mode,
-                        after=visible.escape(found.after[i], TEXT),
+                        after=visible.escape(summary.after[i], TEXT),
                     )
                 ),
-                **{name: values[i] for name, values in found.values.items()},
+                **{name: values[i] for name, values in summary.values.items()},
             }
-            for i, number in enumerate(found.rounds)
+            for i, number in enumerate(summary.rounds)
         ]
 
     def printed(self, case: str, index: int = 0) -> Plain:
@@ -259,13 +259,13 @@ class View:
 
     def reasons(self, rows: Sequence[Plain]) -> Plain:
         """Return why rows were not measured: each reason once, with its rows (`Reason`)."""
-        found: dict[str, list[Plain]] = {}
+        by_reason: dict[str, list[Plain]] = {}
         for row in rows:
             case = self._case(row["path"])
             if not case.count:
                 unsaid = FAILED if case.failed else UNKNOWN_TO_RUN
-                found.setdefault(self.unmeasured(row["path"]) or unsaid, []).append(row)
-        return [plain(Reason(reason, tuple(of))) for reason, of in found.items()]
+                by_reason.setdefault(self.unmeasured(row["path"]) or unsaid, []).append(row)
+        return [plain(Reason(reason, tuple(of))) for reason, of in by_reason.items()]
 
     def unmeasured(self, case: str) -> str:
         """Return why a case was not measured, with the command that would; "" if it was."""
@@ -274,14 +274,14 @@ class View:
     def binary(self, program: str, language: str, build: str = "") -> Plain:
         """Return a binary's facts (sha256, shown, elf, bindings), or none if it was not built."""
         name = f"{program}.{language}" + (f".{path_part(build)}" if build else "")
-        found = self._binaries.get(name)
-        if found is None:
+        binary = self._binaries.get(name)
+        if binary is None:
             of = self._program(program)
             _ranks("language", language, self._summary.fixture.languages)
             _ranks("build", build, [b.name for b in of.builds])
             return None
-        facts = shown(plain(found))
-        return facts if found.kernel.name else {**facts, "kernel": {}}
+        facts = shown(plain(binary))
+        return facts if binary.kernel.name else {**facts, "kernel": {}}
 
     def _case(self, path: str) -> CaseSummary:
         return self._summary.cases[self._known(path)]

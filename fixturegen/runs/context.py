@@ -163,17 +163,17 @@ def decode(content: bytes, shown: str) -> Context:
             f"{shown}: format {plain['format']} is unknown to this version",
             f"fixturegen {_version(plain.get('fixturegen'))} wrote it and can read it",
         )
-    found = convert(plain, Context, shown)
-    for name, binary in found.binaries.items():
+    context = convert(plain, Context, shown)
+    for name, binary in context.binaries.items():
         if binary.name not in ("", name):
             raise errors.DataError(f"{shown}: binaries.{name[:80]}: is called otherwise", RESTORE)
-    parts = (found.digest, found.samples and found.samples.packed)
-    if found.format < FORMAT and any(parts):
-        raise errors.DataError(f"{shown}: format: {found.format} has no digests", RESTORE)
-    if found.format == FORMAT and found.samples and not all(parts):
-        key = "samples.packed" if found.digest else "digest"
+    parts = (context.digest, context.samples and context.samples.packed)
+    if context.format < FORMAT and any(parts):
+        raise errors.DataError(f"{shown}: format: {context.format} has no digests", RESTORE)
+    if context.format == FORMAT and context.samples and not all(parts):
+        key = "samples.packed" if context.digest else "digest"
         raise errors.DataError(f"{shown}: {key}: missing", RESTORE)
-    return found
+    return context
 
 
 def _version(said: object) -> str:
@@ -189,7 +189,7 @@ def read(content: bytes, kind: type[_T], shown: str) -> _T:
 def parse(content: bytes, shown: str) -> object:
     """Return the values of strict JSON: UTF-8, no key twice, numbers finite and of 64 bits."""
     try:
-        found: object = json.loads(
+        values: object = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_once,
             parse_int=_whole,
@@ -200,7 +200,7 @@ def parse(content: bytes, shown: str) -> object:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
         raise errors.DataError(f"{shown}: is no JSON: {error}", RESTORE) from error
-    return found
+    return values
 
 
 def convert(plain: object, kind: type[_T], shown: str) -> _T:
@@ -212,23 +212,23 @@ def convert(plain: object, kind: type[_T], shown: str) -> _T:
 
 
 def said(error: msgspec.ValidationError) -> str:
-    """Return msgspec's words with the key first: `machine.cpus[0].cpu: missing`."""
-    words, _, place = str(error).partition(" - at ")
+    """Return msgspec's message with the key first: `machine.cpus[0].cpu: missing`."""
+    message, _, place = str(error).partition(" - at ")
     path = place.replace("`", "").replace("$.", "").replace("$", "")
-    missing = re.fullmatch("Object missing required field `(.+)`", words)
+    missing = re.fullmatch("Object missing required field `(.+)`", message)
     if missing:
         return f"{path + '.' * bool(path)}{missing[1]}: missing"
-    plain = words.replace("`", "")
+    plain = message.replace("`", "")
     return f"{path or 'it'}: {plain[:1].lower()}{plain[1:]}"
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"{twice[:80]!r} stands twice")
-    return found
+    return values
 
 
 def _whole(text: str) -> int:

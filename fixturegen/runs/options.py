@@ -48,15 +48,15 @@ class Options(Struct, frozen=True):
         wanted = self.languages or fixture.languages
         return [name for name in fixture.languages if name in wanted]
 
-    def words(self) -> list[str]:
+    def typed(self) -> list[str]:
         """Return the options as typed, only those that differ from the default."""
-        typed = [f"--rounds {self.rounds}"] if self.rounds else []
-        typed += [f"--seed {self.seed}"] if self.seed != 1 else []
-        typed += [
+        options = [f"--rounds {self.rounds}"] if self.rounds else []
+        options += [f"--seed {self.seed}"] if self.seed != 1 else []
+        options += [
             f"--set {quote(f'{key}={written(value)}')}" for key, value in sorted(self.sets.items())
         ]
-        typed += [f"--language {name}" for name in self.languages]
-        typed += [f"--cpu {self.cpu}"] if self.cpu is not None else []
-        typed += [f"--sysfs {quote(self.sysfs)}"] if self.sysfs else []
-        typed += ["--as-root"] if self.as_root else []
-        return typed + [f"--allow {what}" for what in self.allow]
+        options += [f"--language {name}" for name in self.languages]
+        options += [f"--cpu {self.cpu}"] if self.cpu is not None else []
+        options += [f"--sysfs {quote(self.sysfs)}"] if self.sysfs else []
+        options += ["--as-root"] if self.as_root else []
+        return options + [f"--allow {what}" for what in self.allow]

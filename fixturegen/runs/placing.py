@@ -34,13 +34,13 @@ def reachable(cpus: Collection[int]) -> frozenset[int]:
 
     Isolated CPUs are not among those that the scheduler gives, and may be asked for all the same.
     """
-    before, found = os.sched_getaffinity(0), set()
+    before, reached = os.sched_getaffinity(0), set()
     for cpu in cpus:
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {cpu})
-            found.add(cpu)
+            reached.add(cpu)
     os.sched_setaffinity(0, before)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def places(
@@ -117,9 +117,9 @@ def _isolated(
         return (
             "no CPU is isolated: that is decided at boot (isolcpus= on the kernel's command line)"
         )
-    found = reach(here.isolated)
+    usable = reach(here.isolated)
     listed = ", ".join(map(str, here.isolated))
-    return found or f"the isolated CPUs ({listed}) may not be used by this process"
+    return usable or f"the isolated CPUs ({listed}) may not be used by this process"
 
 
 def _of_class(here: Machine, index: int, allowed: frozenset[int]) -> frozenset[int] | str:
@@ -127,9 +127,9 @@ def _of_class(here: Machine, index: int, allowed: frozenset[int]) -> frozenset[i
         return "no difference between the cores of this machine is seen"
     if index >= len(here.classes):
         return f"this machine has {len(here.classes)} classes of cores"
-    found = here.classes[index]
-    among = allowed & frozenset(found.cpus)
-    return among or f"none of the {found.name} cores is allowed to this process"
+    cores = here.classes[index]
+    among = allowed & frozenset(cores.cpus)
+    return among or f"none of the {cores.name} cores is allowed to this process"
 
 
 def _second_threads(here: Machine) -> frozenset[int]:

@@ -128,16 +128,16 @@ def read_context(project: Project, folder: Path) -> Context:
     """
     shown = project.shown(folder / CONTEXT)
     content = files.read_bytes(folder / CONTEXT)
-    found = context.decode(content, shown)
+    recorded = context.decode(content, shown)
     for key, said, there in (
-        ("fixture", found.fixture, folder.parent.name),
-        ("run", found.run, folder.name),
+        ("fixture", recorded.fixture, folder.parent.name),
+        ("run", recorded.run, folder.name),
     ):
         if said != there:
             raise errors.DataError(f"{shown}: {key}: {said[:80]!r} lies at {there!r}", RESTORE)
-    if found.digest and not context.proven(content, found.digest):
+    if recorded.digest and not context.proven(content, recorded.digest):
         raise errors.CheckError(f"{shown}: is not what the run wrote", RESTORE)
-    return found
+    return recorded
 
 
 def under_way(folder: Path) -> int | None:
@@ -177,10 +177,10 @@ def _intact(line: bytes) -> bool:
 
 def decode(line: bytes) -> Sample:
     """Return the sample of one line; raises ValueError and RecursionError for any other line."""
-    found = _decode(line)
+    sample = _decode(line)
     if _HUGE.search(line):
-        _insist_small(found)
-    return found
+        _insist_small(sample)
+    return sample
 
 
 def _insist_small(sample: Sample) -> None:

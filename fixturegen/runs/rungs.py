@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from fixturegen.tune import Guard
 
 Rung = tuple[str, str]  # a program and a mode of it
-Found = dict[str, dict[str, tuple[Reading, ...]]]
+ModeReadings = dict[str, dict[str, tuple[Reading, ...]]]
 NONE: Rung = ("", "")
 
 
 class Rungs:
     """Turns the knobs between the rungs of one run; without a guardian it only reads them.
 
-    found: for each program with such rungs its modes, each with its readings, one for each time
+    readings: for each program with such rungs its modes, each with its readings, one for each time
     that it was entered; `keep` is called when something was added to it.
     """
 
@@ -32,7 +32,7 @@ class Rungs:
         fixture: Fixture,
         guard: Guard | None,
         root: Path,
-        found: Found,
+        readings: ModeReadings,
         keep: Callable[[], None] = lambda: None,
     ) -> None:
         self._wanted: dict[Rung, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ class Rungs:
         }
         self._guard = guard
         self._root = root
-        self._found = found
+        self._readings = readings
         self._keep = keep
         self._turned: list[str] = []  # in the order in which they were
         self._took: dict[str, str] = {}  # what those turned last were read back as
@@ -64,7 +64,7 @@ class Rungs:
             refused = self._strayed(before)
         if before and not refused:
             program, mode = rung
-            known = self._found.setdefault(program, {})
+            known = self._readings.setdefault(program, {})
             known[mode] = (*known.get(mode, ()), Reading(tuple(self._turned), before))
             self._keep()
         return refused
@@ -80,8 +80,8 @@ class Rungs:
         """Read the knobs again after the last process of a rung that was entered."""
         if rung != NONE:
             program, mode = rung
-            *earlier, last = self._found[program][mode]
-            self._found[program][mode] = (*earlier, replace(last, after=self._read()))
+            *earlier, last = self._readings[program][mode]
+            self._readings[program][mode] = (*earlier, replace(last, after=self._read()))
             self._keep()
 
     def end(self) -> None:
@@ -119,7 +119,7 @@ class Rungs:
         return ""
 
 
-def changed(found: Found) -> tuple[list[str], list[str]]:
+def changed(rungs: ModeReadings) -> tuple[list[str], list[str]]:
     """Return what was changed by others during a rung, in words.
 
     First knobs that the rung had turned: its processes ran under another condition than the rung
@@ -127,14 +127,14 @@ def changed(found: Found) -> tuple[list[str], list[str]]:
     """
     mine: list[str] = []
     others: list[str] = []
-    for program, modes in found.items():
+    for program, modes in rungs.items():
         for mode, readings in modes.items():
             for reading in readings:
                 for knob, before in reading.before.items():
                     after = reading.after.get(knob, before)
                     if after != before:
-                        words = (
+                        change = (
                             f"{knob} was changed during {program} {mode}: {before}, then {after}"
                         )
-                        (mine if knob in reading.turned else others).append(words)
+                        (mine if knob in reading.turned else others).append(change)
     return mine, others

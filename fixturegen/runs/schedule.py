@@ -33,13 +33,13 @@ def runnable(
     without: paths of cases that cannot be measured here.
     """
     binaries = fixture.binaries()
-    found = []
+    cases = []
     for case in program.cases():
         mode = program.mode(case.mode)
         named = [binaries[name] for name in mode.references if name in binaries]
         if case.path not in without and {case.language, *named} <= {*languages}:
-            found.append(case)
-    return found
+            cases.append(case)
+    return cases
 
 
 class Block(NamedTuple):
@@ -74,7 +74,7 @@ def blocks(
 
     What a rung changes about the machine is so changed once.
     """
-    found: list[Block] = []
+    ordered: list[Block] = []
     position = 0
     for program in fixture.programs:
         cases = runnable(fixture, program, languages, without)
@@ -82,9 +82,9 @@ def blocks(
         if program.order == "ladder":
             rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
         for rung in rungs:
-            found.append(Block(program, rung, rounds[program.name], position))
+            ordered.append(Block(program, rung, rounds[program.name], position))
             position += len(rung) * rounds[program.name]
-    return found
+    return ordered
 
 
 def schedule(

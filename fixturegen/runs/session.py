@@ -60,7 +60,7 @@ class Session:
         self.params = options.parameters(fixture)
         self.languages = [n for n in options.chosen(fixture) if n not in built.missing]
         self.rounds = rounds_of(fixture, options.rounds)
-        again = " ".join(["fixturegen run", fixture.name, *replace(options, allow=()).words()])
+        again = " ".join(["fixturegen run", fixture.name, *replace(options, allow=()).typed()])
         self._machine = machine.describe(options.root)
         self._places = places(
             self._machine, fixture, options.cpu, frozenset(os.sched_getaffinity(0))
@@ -101,7 +101,7 @@ class Session:
             disturbances=tuple(machine.disturbances(Path("/"))),
             toolchain={name: tuple(lines) for name, lines in self.built.toolchain.items()},
             binaries=self.built.binaries,
-            options=tuple(options.words()),
+            options=tuple(options.typed()),
             asked=options.asked,
             unmeasured=self.unmeasured,
             storage=storages(fixture, self.project.build),
@@ -209,9 +209,11 @@ class Session:
         self._guard.drop_caches()
 
     def _rungs(self) -> Rungs:
-        found = {program: {**modes} for program, modes in self.context.rungs.items()}
+        readings = {program: {**modes} for program, modes in self.context.rungs.items()}
         options, guard = self.options, self._guard
-        return Rungs(self.fixture, guard, options.root, found, lambda: self._keep(rungs=found))
+        return Rungs(
+            self.fixture, guard, options.root, readings, lambda: self._keep(rungs=readings)
+        )
 
     def _execute(
         self,
@@ -243,9 +245,9 @@ class Session:
     def _note(self, only: str = "") -> None:
         """Add the disturbances of now; while we run ourselves, our own load is not one."""
         known = list(self.context.disturbances)
-        for words in machine.disturbances(Path("/")):
-            if only in words:
-                disturb.add(known, words)
+        for disturbance in machine.disturbances(Path("/")):
+            if only in disturbance:
+                disturb.add(known, disturbance)
         self.context = replace(self.context, disturbances=tuple(known))
 
     def _finish(self, writer: record.Writer, execution: Execution) -> Measured:

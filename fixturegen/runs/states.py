@@ -123,17 +123,17 @@ def unfinished_runs(project: Project, fixture: str) -> list[str]:
 def oldest_first(project: Project, folders: Iterable[Path]) -> list[str]:
     """Return the names of the runs in `folders`; one that cannot be read is there, as the oldest.
 
-    So that one damaged run is found by whoever reads it, and does not hide the others. The number
+    So that one damaged run is found by its reader, and does not hide the others. The number
     decides, for a clock may be set back; runs without one (format 1) are older, by their start.
     """
-    found = []
+    keyed = []
     for folder in folders:
         key = (0, "")
         with contextlib.suppress(errors.FixturegenError):
             known = record.read_context(project, folder)
             key = (known.number, known.started)
-        found.append((key, folder.name))
-    return [name for _, name in sorted(found)]
+        keyed.append((key, folder.name))
+    return [name for _, name in sorted(keyed)]
 
 
 def next_number(project: Project, fixture: str) -> int:
@@ -184,18 +184,18 @@ def stored(project: Project, fixture: str, run: str) -> Stored:
 
 def _finished(project: Project, folder: Path) -> Stored:
     """Return the run in `folder`, whose last sample is there; raises errors.DataError if not."""
-    found = Stored(folder, record.read_context(project, folder), project.shown(folder))
-    if found.kept and found.context.lacking is None:
-        raise errors.DataError(f"{found.shown}/{CONTEXT}: lacking: missing", RESTORE)
-    return found
+    stored = Stored(folder, record.read_context(project, folder), project.shown(folder))
+    if stored.kept and stored.context.lacking is None:
+        raise errors.DataError(f"{stored.shown}/{CONTEXT}: lacking: missing", RESTORE)
+    return stored
 
 
 def walls(project: Project, fixture: str) -> dict[str, float]:
     """Return the mean wall time in seconds of each case's processes in the newest stored run."""
     for name in reversed(finished_runs(project, fixture)):
         with contextlib.suppress(errors.FixturegenError):
-            found = record.read_context(project, run_folder(project, fixture, name))
-            return {case: ns / 1e9 for case, ns in found.walls_ns.items()}
+            context = record.read_context(project, run_folder(project, fixture, name))
+            return {case: ns / 1e9 for case, ns in context.walls_ns.items()}
     return {}
 
 
@@ -275,8 +275,8 @@ def as_left(project: Project, fixture: Fixture, name: str) -> Interrupted | Meas
             return Interrupted(name, known)
     else:
         folder = run_folder(project, fixture.name, name)
-    found = _finished(project, folder)
-    return Measured(found, summarise(fixture, found))
+    stored = _finished(project, folder)
+    return Measured(stored, summarise(fixture, stored))
 
 
 def interrupted(project: Project, fixture: str) -> list[str]:
@@ -313,13 +313,13 @@ def options_of(fixture: Fixture, run: Interrupted, given: Options) -> Options:
     recorded = Options.of(run.context.asked, sets)
     # Never taken from a file: the machine is not ours.
     if any(getattr(given, key) != getattr(recorded, key) for key in ("allow", "as_root", "sysfs")):
-        words = " ".join(
+        typed = " ".join(
             ["--as-root"] * recorded.as_root + [f"--allow {quote(a)}" for a in recorded.allow]
         )
         raise errors.UsageError(
             f"cannot resume {fixture.name} run {run.name!r}: what may be done to the machine, "
             "or as whom, is another matter than when it began",
-            f"fixturegen run {fixture.name} --resume {words}".rstrip(),
+            f"fixturegen run {fixture.name} --resume {typed}".rstrip(),
         )
     default = Options()
     for key in ("rounds", "seed", "sets", "languages", "cpu"):
@@ -460,9 +460,9 @@ def named(text: str, fixture: str) -> str | None:
     The head is the lines `fixture    NAME` and, right below, `run        NAME, DATE, seed N`.
     """
     lines = text.split("\n")
-    found = [place for place, line in enumerate(lines) if line.startswith("run  ")]
-    found = [place for place in found if lines[place - 1].startswith("fixture  ")]
-    if len(found) != 1 or not 0 < found[0] < HEAD:
+    places = [place for place, line in enumerate(lines) if line.startswith("run  ")]
+    places = [place for place in places if lines[place - 1].startswith("fixture  ")]
+    if len(places) != 1 or not 0 < places[0] < HEAD:
         return None
-    run = _RUN.fullmatch(lines[found[0]])
-    return run[1] if run and lines[found[0] - 1] == f"fixture    {fixture}" else None
+    run = _RUN.fullmatch(lines[places[0]])
+    return run[1] if run and lines[places[0] - 1] == f"fixture    {fixture}" else None

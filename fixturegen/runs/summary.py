@@ -59,8 +59,8 @@ class Metrics:
 def _usage(sample: Sample, path: str) -> Number | list[Number]:
     """Return the kernel's accounting under the name `process.NAME`; [] if `path` is none."""
     scope, _, name = path.partition(".")
-    found: Number | list[Number] = getattr(sample.usage, name, []) if scope == "process" else []
-    return found
+    value: Number | list[Number] = getattr(sample.usage, name, []) if scope == "process" else []
+    return value
 
 
 class CaseSummary(Struct):
@@ -142,7 +142,7 @@ class Summary:
             into.failed.append((sample.round, sample.status, sample.detail))
             return
         try:
-            found = self.metrics(sample) if values is None else values
+            metrics = self.metrics(sample) if values is None else values
         except MetricError as error:
             into.failed.append((sample.round, "unread", str(error)))
             return
@@ -150,7 +150,7 @@ class Summary:
         into.positions.append(sample.position)
         into.after.append(sample.after)
         for name, values_so_far in into.values.items():
-            values_so_far.append(found.get(name))
+            values_so_far.append(metrics.get(name))
         if len(into.kept) < KEPT:
             into.kept.append(sample.lines)
 

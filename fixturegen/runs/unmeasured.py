@@ -54,8 +54,8 @@ def here(
     def refused() -> dict[str, str]:
         from fixturegen.tune import states
 
-        found = {each.knob: each.reason for each in states(root) if each.verdict == "no"}
-        return found | (guard.refused if guard else {})
+        reasons = {each.knob: each.reason for each in states(root) if each.verdict == "no"}
+        return reasons | (guard.refused if guard else {})
 
     return Place(
         allowed,
@@ -72,13 +72,13 @@ def here(
 def unmeasured(
     fixture: Fixture,
     languages: Collection[str],
-    found: Mapping[str, Path],
+    binaries: Mapping[str, Path],
     place: Place,
     absent: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """Return the path of each case of `languages` that cannot be measured, with the reason.
 
-    found: the binaries by their names in arguments; absent: those that cannot be made, each with
+    binaries: the paths by their names in arguments; absent: those that cannot be made, each with
     the reason. Languages that are not there are no matter of this: a run without one of them may
     not be complete, while one without these cases is.
     """
@@ -88,16 +88,16 @@ def unmeasured(
             mode = program.mode(case.mode)
             own = program.binary(case.language, program.build(case.build))
             reason = next((absent[name] for name in (own, *mode.references) if name in absent), "")
-            reason = reason or _reason(program, mode, case, found, place)
+            reason = reason or _reason(program, mode, case, binaries, place)
             if reason:
                 reasons[case.path] = reason
     return reasons
 
 
 def _reason(
-    program: Program, mode: Mode, case: Case, found: Mapping[str, Path], place: Place
+    program: Program, mode: Mode, case: Case, binaries: Mapping[str, Path], place: Place
 ) -> str:
-    if case.language == SYSTEM and f"{program.name}.{SYSTEM}" not in found:
+    if case.language == SYSTEM and f"{program.name}.{SYSTEM}" not in binaries:
         return f"{program.command} is not on PATH (Debian: {package(program.command)})"
     for arg in mode.args:
         if arg.startswith("/") and not Path(arg).exists():
@@ -146,7 +146,7 @@ def storages(fixture: Fixture, build: Path) -> dict[str, str]:
     """
     modes = [mode for program in fixture.programs for mode in program.modes]
     named = [arg for mode in modes for arg in mode.args if arg.startswith("/")]
-    found = {arg: storage.line(storage.of(Path(arg))) for arg in named if Path(arg).exists()}
+    stored_on = {arg: storage.line(storage.of(Path(arg))) for arg in named if Path(arg).exists()}
     if any(instrument.on_disk for instrument in used(fixture)):
-        found["build"] = storage.line(storage.of(build))
-    return found
+        stored_on["build"] = storage.line(storage.of(build))
+    return stored_on

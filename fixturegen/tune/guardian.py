@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from fixturegen import errors
 from fixturegen.tune import access, journal, lasting, planning, table, turning
-from fixturegen.tune.values import Plan, Turned
+from fixturegen.tune.values import Changes, Turned
 
 LINE = 64 * 1024  # bytes, the longest request
 IGNORED = (
@@ -76,7 +76,7 @@ class Guardian:
         self._requests = requests
         self._answers = answers
         self._caches = False
-        self._plan = Plan()
+        self._changes = Changes()
         self._turned: set[str] = set()
 
     def serve(self) -> int:
@@ -113,15 +113,15 @@ class Guardian:
 
     def _guard(self, store: journal.Store, knobs: tuple[str, ...]) -> int:
         notes = lasting.refuse_if_turned(store)
-        self._plan = planning.plan(self._root, knobs)
-        store.write("run", Plan())  # nothing is turned yet, and nobody else may turn anything
+        self._changes = planning.changes(self._root, knobs)
+        store.write("run", Changes())  # nothing is turned yet, and nobody else may turn anything
         backs = []
         try:
-            refused, reason = self._plan.refused, self._caches_refusal()
+            refused, reason = self._changes.refused, self._caches_refusal()
             self._tell(Answer(notes=tuple(notes), refused=refused, reason=reason))
             self._answer_all(store)
         finally:
-            backs = lasting.put_back(self._root, store, self._plan.only(self._turned))
+            backs = lasting.put_back(self._root, store, self._changes.only(self._turned))
         failed = any(back.result == "failed" for back in backs)
         self._tell(Answer(notes=tuple(lasting.notes_of(backs)), failed=failed))
         return errors.FileError.exit_code if failed else 0
@@ -140,7 +140,7 @@ class Guardian:
             if not self._caches:
                 raise _nonsense(request)
             return Answer(reason=turning.drop_caches(self._root))
-        known = {entry.knob for entry in self._plan.entries} | set(self._plan.refused)
+        known = {entry.knob for entry in self._changes.entries} | set(self._changes.refused)
         if request.knob not in known or store is None:
             raise _nonsense(request)
         if request.do == "set":
@@ -148,27 +148,27 @@ class Guardian:
         if request.do == "reset":
             return self._reset(request.knob, store)
         if request.do == "read":
-            return self._state(request.knob, self._plan.refused.get(request.knob, ""))
+            return self._state(request.knob, self._changes.refused.get(request.knob, ""))
         raise _nonsense(request)
 
     def _set(self, knob: str, store: journal.Store) -> Answer:
-        if knob not in self._turned and knob not in self._plan.refused:
+        if knob not in self._turned and knob not in self._changes.refused:
             self._turned.add(knob)
-            store.write("run", self._plan.only(self._turned))  # before the first write
-        turned = turning.turn(self._root, self._plan, knob)
-        observed = turning.observed(self._root, self._plan, knob)
-        if turned.took and observed != self._plan:
-            self._plan = observed
+            store.write("run", self._changes.only(self._turned))  # before the first write
+        turned = turning.turn(self._root, self._changes, knob)
+        observed = turning.observed(self._root, self._changes, knob)
+        if turned.took and observed != self._changes:
+            self._changes = observed
             store.write("run", observed.only(self._turned))
         return self._state(knob, turned.reason)
 
     def _reset(self, knob: str, store: journal.Store) -> Answer:
         if knob not in self._turned:
-            return self._state(knob, self._plan.refused.get(knob, ""))
-        backs = turning.restore(self._root, self._plan, knob)
+            return self._state(knob, self._changes.refused.get(knob, ""))
+        backs = turning.restore(self._root, self._changes, knob)
         if not any(back.result in {"failed", "theirs"} for back in backs):
             self._turned.discard(knob)
-            store.write("run", self._plan.only(self._turned))
+            store.write("run", self._changes.only(self._turned))
         return self._state(knob, "; ".join(lasting.notes_of(backs)))
 
     def _state(self, knob: str, reason: str) -> Answer:

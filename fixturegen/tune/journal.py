@@ -24,7 +24,7 @@ from fixturegen import errors
 from fixturegen.machine.tree import Tree
 from fixturegen.tune import table
 from fixturegen.tune.access import reason_of
-from fixturegen.tune.values import Entry, Plan
+from fixturegen.tune.values import Changes, Entry
 
 FOLDERS = ("run", "fixturegen")
 NAME, LOCK = "tune.json", "lock"
@@ -48,9 +48,9 @@ class Journal(Struct, frozen=True, forbid_unknown_fields=True):
     entries: tuple[Entry, ...]
 
     @property
-    def plan(self) -> Plan:
-        """Return the entries as the plan that they were written from."""
-        return Plan(self.entries, {}, self.online)
+    def changes(self) -> Changes:
+        """Return the entries as the changes that they were written from."""
+        return Changes(self.entries, {}, self.online)
 
 
 def where(root: Path) -> Path:
@@ -99,9 +99,11 @@ class Store:
             "and nothing was written"
         )
 
-    def write(self, by: str, plan: Plan) -> None:
+    def write(self, by: str, changes: Changes) -> None:
         """Put the journal on disk, as a whole or not at all; raises errors.FileError."""
-        journal = Journal(FORMAT, by, os.getpid(), boot_of(self.root), plan.online, plan.entries)
+        journal = Journal(
+            FORMAT, by, os.getpid(), boot_of(self.root), changes.online, changes.entries
+        )
         name = f".{NAME}.new"
         try:
             with contextlib.suppress(FileNotFoundError):

@@ -11,7 +11,7 @@ from fixturegen import errors
 from fixturegen.machine.tree import Tree
 from fixturegen.tune import journal, planning, turning
 from fixturegen.tune.table import APPLY_ORDER, KNOBS, current
-from fixturegen.tune.values import Back, Entry, Plan, Turned
+from fixturegen.tune.values import Back, Changes, Turned
 
 RESTORE = "put the old values back with: fixturegen tune restore"
 
@@ -56,46 +56,43 @@ def apply(root: Path, names: Sequence[str]) -> Applied:
     wanted = names or [name for name, knob in KNOBS.items() if knob.implied]
     with journal.held(root) as store:
         notes = refuse_if_turned(store)
-        plan = planning.plan(root, wanted)
-        if names and plan.refused:
-            raise _cannot(next(iter(plan.refused)), next(iter(plan.refused.values())))
-        if not plan.entries:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in plan.refused.items())
+        changes = planning.changes(root, wanted)
+        if names and changes.refused:
+            raise _cannot(next(iter(changes.refused)), next(iter(changes.refused.values())))
+        if not changes.entries:
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in changes.refused.items())
             raise errors.FileError(f"no knob can be turned here: {reasons}")
-        store.write("apply", plan)
+        store.write("apply", changes)
         try:
-            turned, plan = _turn_all(root, plan, names, wanted)
+            turned, changes = _turn_all(root, changes, names, wanted)
         except BaseException:
-            put_back(root, store, plan)
+            put_back(root, store, changes)
             raise
-        store.write("apply", plan)
-        kept = any(each.took for each in turned) and _changes(plan)
+        store.write("apply", changes)
+        kept = any(each.took for each in turned) and _any_change(changes)
         if not kept:
-            put_back(root, store, plan)
+            put_back(root, store, changes)
         return Applied(tuple(turned), tuple(notes), kept)
 
 
 def _turn_all(
-    root: Path, plan: Plan, names: Sequence[str], wanted: Sequence[str]
-) -> tuple[list[Turned], Plan]:
-    """Turn knob by knob; return the plan without those that did not take and are as they were."""
+    root: Path, changes: Changes, names: Sequence[str], wanted: Sequence[str]
+) -> tuple[list[Turned], Changes]:
+    """Turn knob by knob; return the changes but those that failed and are as they were."""
     turned = []
     for name in (name for name in APPLY_ORDER if name in wanted):
-        turned.append(turning.turn(root, plan, name))
+        turned.append(turning.turn(root, changes, name))
         if names and not turned[-1].took:
             raise _cannot(name, turned[-1].reason)
-        plan = turning.observed(root, plan, name)
+        changes = turning.observed(root, changes, name)
     lost = {each.knob for each in turned if not each.took}
     tree = Tree(root)
-    left = [e for e in plan.entries if e.knob not in lost or current(tree, e.path) != e.old]
-    return turned, Plan(tuple(left), {}, plan.online)
+    left = [e for e in changes.entries if e.knob not in lost or current(tree, e.path) != e.old]
+    return turned, Changes(tuple(left), {}, changes.online)
 
 
-def _changes(plan: Plan) -> bool:
-    def changes(entry: Entry) -> bool:
-        return entry.new is not None and entry.new != entry.old
-
-    return any(map(changes, plan.entries))
+def _any_change(changes: Changes) -> bool:
+    return any(entry.new not in (None, entry.old) for entry in changes.entries)
 
 
 def _cannot(name: str, reason: str) -> errors.FileError:
@@ -116,9 +113,9 @@ def refuse_if_turned(store: journal.Store) -> list[str]:
     return [note] if note else []
 
 
-def put_back(root: Path, store: journal.Store, plan: Plan) -> list[Back]:
+def put_back(root: Path, store: journal.Store, changes: Changes) -> list[Back]:
     """Put everything back, and remove the journal unless a value could not be."""
-    backs = turning.restore(root, plan)
+    backs = turning.restore(root, changes)
     if not any(back.result == "failed" for back in backs):
         store.remove()
     return backs
@@ -131,7 +128,7 @@ def restore(root: Path) -> Restored:
         notes = (note,) if note else ()
         if known is None:
             return Restored((), notes, turned=False)
-        return Restored(tuple(put_back(root, store, known.plan)), notes, turned=True)
+        return Restored(tuple(put_back(root, store, known.changes)), notes, turned=True)
 
 
 def notes_of(backs: Sequence[Back]) -> list[str]:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from fixturegen.machine.phrases import cpu_list
 from fixturegen.tune.lasting import Applied, Restored, notes_of
 from fixturegen.tune.values import KnobState, Turned
-from fixturegen.units import plural
+from fixturegen.units import plural, wrapped
 
-WIDTH = 80
 LEFT = 52  # columns of a table before the verdict and the gaps: `yes, by root, if named`
 INDENT = "  "
 NOT_IMPLIED = "is turned only if it is named"
@@ -26,12 +25,12 @@ def show_lines(knobs: Sequence[KnobState], journal: str, hints: Sequence[str]) -
         named = "" if each.implied or each.verdict in {"no", "set"} else ", if named"
         now = "unknown" if each.value.startswith("unknown: ") else each.value
         rows.append((each.knob, now, each.aim, verdict + named))
-    lines = [*_table(rows), *(["", *_wrapped(journal, "")] if journal else [])]
+    lines = [*_table(rows), *(["", *wrapped(journal)] if journal else [])]
     for each in knobs:
-        lines += ["", f"{each.knob}: {each.title}", *_wrapped(each.why, INDENT)]
-        lines += [line for path in fold(each) for line in _wrapped(path, INDENT)]
+        lines += ["", f"{each.knob}: {each.title}", *wrapped(each.why, INDENT)]
+        lines += [line for path in fold(each) for line in wrapped(path, INDENT)]
         if each.reason:
-            lines += _wrapped(f"cannot be set: {each.reason}", f"{INDENT}-> ")
+            lines += wrapped(f"cannot be set: {each.reason}", f"{INDENT}-> ")
     return [*lines, "", *hints]
 
 
@@ -59,7 +58,7 @@ def applied_lines(
     rows = [_applied_row(before.get(each.knob, ""), each) for each in done.turned]
     rows += [(each.knob, before.get(each.knob, ""), "", NOT_IMPLIED) for each in left]
     lines = [line for row in rows for line in _outcome(*row)]
-    lines += [line for note in done.notes for line in _wrapped(f"note: {note}", "")]
+    lines += [line for note in done.notes for line in wrapped(f"note: {note}")]
     if not done.kept:
         return [*lines, "", "Nothing was changed, so nothing is to be restored."]
     return [
@@ -81,12 +80,12 @@ def _applied_row(before: str, turned: Turned) -> tuple[str, str, str, str]:
 def _outcome(knob: str, before: str, after: str, remark: str) -> list[str]:
     known = "" if before.startswith("unknown: ") else before
     change = f"{known} -> {after}" if after else known
-    return _wrapped(", ".join(part for part in (change, remark) if part), f"{knob:<14}")
+    return wrapped(", ".join(part for part in (change, remark) if part), f"{knob:<14}")
 
 
 def restored_lines(done: Restored, now: dict[str, str]) -> list[str]:
     """Return what `tune restore` prints: each knob as it is now, and what was left."""
-    lines = [line for note in done.notes for line in _wrapped(f"note: {note}", "")]
+    lines = [line for note in done.notes for line in wrapped(f"note: {note}")]
     if not done.turned:
         return [*lines, "Nothing to restore: no knob is turned."]
     for knob in dict.fromkeys(back.knob for back in done.backs):
@@ -95,9 +94,9 @@ def restored_lines(done: Restored, now: dict[str, str]) -> list[str]:
         failed = any(back.result == "failed" for back in backs)
         what = f"{plural(count, 'file')} put back" if count else "nothing to put back"
         what = f"{what}, but not all" if count and failed else "not put back" if failed else what
-        lines += _wrapped(f"{now.get(knob, '')} ({what})", f"{knob:<14}")
+        lines += wrapped(f"{now.get(knob, '')} ({what})", f"{knob:<14}")
     for note in notes_of(done.backs):
-        lines += _wrapped(note, "note: ")
+        lines += wrapped(note, "note: ")
     return lines
 
 
@@ -111,13 +110,3 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
         head = f"{knob:<{widths[0]}}  {first:<{widths[1]}}  {aim:<{widths[2]}}  {can}"
         lines += [head.rstrip(), *(" " * (widths[0] + 2) + more for more in rest)]
     return lines
-
-
-def _wrapped(text: str, first: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=" " * len(first),
-        break_on_hyphens=False,
-    )

@@ -12,10 +12,10 @@ from fixturegen.machine.phrases import cpu_list
 from fixturegen.machine.tree import Tree, parse_cpus
 from fixturegen.machine.values import Unknown
 from fixturegen.tune import access, table
-from fixturegen.tune.values import Entry, Plan
+from fixturegen.tune.values import Changes, Entry
 
 
-def plan(root: Path, knobs: Iterable[str]) -> Plan:
+def changes(root: Path, knobs: Iterable[str]) -> Changes:
     """Return what the journal has to hold before the first of `knobs` is written.
 
     With the governors go the values that a change of governor resets or forgets: turbo, the
@@ -42,7 +42,7 @@ def plan(root: Path, knobs: Iterable[str]) -> Plan:
         listed = topology.online(tree)
         online = listed if isinstance(listed, tuple) else ()
         entries += _beside_smt(tree)
-    return Plan(tuple(entries), refused, online)
+    return Changes(tuple(entries), refused, online)
 
 
 def _files(tree: Tree, root: Path, knob: str) -> list[Entry] | Unknown:

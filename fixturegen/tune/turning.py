@@ -14,20 +14,20 @@ from fixturegen.machine.phrases import cpu_list
 from fixturegen.machine.tree import Tree
 from fixturegen.machine.values import Unknown
 from fixturegen.tune import access, table
-from fixturegen.tune.values import Back, Entry, Plan, Turned
+from fixturegen.tune.values import Back, Changes, Entry, Turned
 
 PATIENCE_S = 10.0  # for CPUs to come back; a CPU takes some milliseconds
 
 
-def turn(root: Path, plan: Plan, knob: str) -> Turned:
+def turn(root: Path, changes: Changes, knob: str) -> Turned:
     """Write the new values of one knob and read them back; put it back if that did not take.
 
     A file that no longer holds what was journaled belongs to someone else: nothing is written.
     """
     tree = Tree(root)
-    if knob in plan.refused:
-        return Turned(knob, table.state(tree, knob), plan.refused[knob])
-    entries = [entry for entry in plan.of(knob) if entry.new is not None]
+    if knob in changes.refused:
+        return Turned(knob, table.state(tree, knob), changes.refused[knob])
+    entries = [entry for entry in changes.of(knob) if entry.new is not None]
     for entry in entries:
         now = table.current(tree, entry.path)
         if now not in (entry.old, entry.new):
@@ -35,14 +35,14 @@ def turn(root: Path, plan: Plan, knob: str) -> Turned:
             reason = f"/{entry.path} was changed by someone else: {entry.old} before, now {held}"
             return Turned(knob, table.state(tree, knob), reason)
     reason = ""
-    with _turbo_kept(root, plan, knob):
+    with _turbo_kept(root, changes, knob):
         for entry in entries:
             if table.current(tree, entry.path) != entry.new and entry.new is not None:
                 why = access.write(root, entry.path, entry.new)
                 reason = reason or (why and f"/{entry.path}: {why}")
     reason = reason or _not_taken(tree, entries, knob)
     if reason:
-        restore(root, plan, knob)
+        restore(root, changes, knob)
     return Turned(knob, table.state(tree, knob), reason)
 
 
@@ -58,10 +58,10 @@ def _not_taken(tree: Tree, entries: Sequence[Entry], knob: str) -> str:
 
 
 @contextmanager
-def _turbo_kept(root: Path, plan: Plan, knob: str) -> Iterator[None]:
+def _turbo_kept(root: Path, changes: Changes, knob: str) -> Iterator[None]:
     """Put turbo back to what it was before a governor was written, which resets no_turbo."""
     tree = Tree(root)
-    paths = [entry.path for entry in plan.of("turbo")] if knob == "governor" else []
+    paths = [entry.path for entry in changes.of("turbo")] if knob == "governor" else []
     before = {path: table.current(tree, path) for path in paths}
     yield
     for path, value in before.items():
@@ -69,35 +69,35 @@ def _turbo_kept(root: Path, plan: Plan, knob: str) -> Iterator[None]:
             access.write(root, path, value)
 
 
-def observed(root: Path, plan: Plan, knob: str) -> Plan:
-    """Return the plan with what the kernel made of the knob's other files as their new values."""
+def observed(root: Path, changes: Changes, knob: str) -> Changes:
+    """Return the changes with what the kernel made of the knob's other files as new values."""
     tree = Tree(root)
     entries = []
-    for entry in plan.entries:
+    for entry in changes.entries:
         if entry.knob == knob and entry.new is None:
             now = table.current(tree, entry.path)
             if isinstance(now, str) and table.permitted(knob, entry.path, now):
                 entry = Entry(knob, entry.path, entry.old, now)
         entries.append(entry)
-    return Plan(tuple(entries), plan.refused, plan.online)
+    return Changes(tuple(entries), changes.refused, changes.online)
 
 
-def restore(root: Path, plan: Plan, only: str = "") -> list[Back]:
+def restore(root: Path, changes: Changes, only: str = "") -> list[Back]:
     """Put every old value back, or those of the knob `only`; in the order that the kernel needs.
 
     What holds neither the old nor the new value was changed by someone else and is left.
     """
     done: list[Back] = []
     for knob in [only] if only else table.RESTORE_ORDER:
-        entries = plan.of(knob)
+        entries = changes.of(knob)
         if not entries:
             continue
         mine = {entry.path: _mine(root, entry) for entry in entries}
-        with _turbo_kept(root, plan, knob):
+        with _turbo_kept(root, changes, knob):
             for entry in entries:
                 done.append(_put_back(root, entry, mine[entry.path]))
                 if entry.path == table.SMT and entry.old == "on":
-                    done += _wait(root, plan)
+                    done += _wait(root, changes)
         done = _again(root, entries, mine, done)
     return done
 
@@ -152,19 +152,19 @@ def _again(
     return [later.get(back.path, back) for back in done]
 
 
-def _wait(root: Path, plan: Plan) -> list[Back]:
+def _wait(root: Path, changes: Changes) -> list[Back]:
     """Wait until the CPUs that were online are so again: their policies cannot be set before."""
     tree = Tree(root)
     end = time.monotonic() + PATIENCE_S
     while True:
         online = topology.online(tree)
-        missing = set(plan.online).difference(online if isinstance(online, tuple) else ())
+        missing = set(changes.online).difference(online if isinstance(online, tuple) else ())
         if not missing or isinstance(online, Unknown):
             return []
         if time.monotonic() > end:
             listed = cpu_list(tuple(sorted(missing)))
             reason = f"CPUs {listed} did not come back within {PATIENCE_S:g} s"
-            return [Back("smt", f"{CPU}/online", cpu_list(plan.online), "failed", reason)]
+            return [Back("smt", f"{CPU}/online", cpu_list(changes.online), "failed", reason)]
         time.sleep(0.01)
 
 

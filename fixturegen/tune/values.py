@@ -20,7 +20,7 @@ class Entry(Struct, frozen=True):
     new: str | None
 
 
-class Plan(Struct, frozen=True):
+class Changes(Struct, frozen=True):
     """The entries of the knobs that can be turned, and for each other one why it cannot be."""
 
     entries: tuple[Entry, ...] = ()
@@ -31,13 +31,13 @@ class Plan(Struct, frozen=True):
         """Return the entries of one knob, in the order in which they are written."""
         return [entry for entry in self.entries if entry.knob == knob]
 
-    def only(self, knobs: Collection[str]) -> Plan:
+    def only(self, knobs: Collection[str]) -> Changes:
         """Return what is to be put back if just `knobs` were turned: turbo with the governors."""
         entries = [entry for entry in self.entries if entry.knob in knobs]
         if "governor" in knobs and "turbo" not in knobs:
             kept = self.of("turbo")
             entries += [Entry(each.knob, each.path, each.old, each.old) for each in kept]
-        return Plan(tuple(entries), self.refused, self.online if "smt" in knobs else ())
+        return Changes(tuple(entries), self.refused, self.online if "smt" in knobs else ())
 
 
 class PlaceState(Struct, frozen=True):

@@ -127,7 +127,7 @@ def test_a_changed_truth_is_repeated_as_set_takes_it(option: list[str]) -> None:
     from fixturegen.runs.options import Options
 
     sets = {"fast": False} if option else {}
-    assert Options(sets=sets).words() == ([" ".join(option)] if option else [])
+    assert Options(sets=sets).typed() == ([" ".join(option)] if option else [])
 
 
 def test_an_include_that_leads_outside_is_told_with_its_line(tmp_path: Path) -> None:

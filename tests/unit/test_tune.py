@@ -12,7 +12,7 @@ import pytest
 from fixturegen import errors, tune
 from fixturegen.machine.tree import Tree
 from fixturegen.tune import access, lasting, planning, table, turning
-from fixturegen.tune.values import Entry, Plan
+from fixturegen.tune.values import Changes, Entry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machines"))
 import knobs
@@ -182,19 +182,19 @@ def test_a_cpu_that_someone_else_started_meanwhile_is_left(tmp_path: Path) -> No
 
 def test_interrupts_bound_to_cpus_that_leave_are_journaled(tmp_path: Path) -> None:
     root = knobs.part_offline(tmp_path)
-    entries = {e.path: e for e in planning.plan(root, ["smt"]).entries}
+    entries = {e.path: e for e in planning.changes(root, ["smt"]).entries}
     assert "proc/irq/5/smp_affinity_list" in entries  # bound to CPU 2 alone
     assert "proc/irq/6/smp_affinity_list" not in entries  # keeps CPUs 0 and 1
 
 
 def test_a_moved_interrupt_comes_back_unless_someone_moved_it_again(tmp_path: Path) -> None:
     root = lay(knobs.part_offline(tmp_path), {"proc/irq/7/smp_affinity_list": "2"})
-    plan = planning.plan(root, ["smt"])
-    assert turning.turn(root, plan, "smt").took
+    changes = planning.changes(root, ["smt"])
+    assert turning.turn(root, changes, "smt").took
     lay(root, {f"proc/irq/{n}/smp_affinity_list": "0-1" for n in (5, 7)})  # the kernel's move
-    plan = turning.observed(root, plan, "smt")
+    changes = turning.observed(root, changes, "smt")
     lay(root, {"proc/irq/7/smp_affinity_list": "0"})  # irqbalance's
-    backs = turning.restore(root, plan)
+    backs = turning.restore(root, changes)
     assert value(root, "proc/irq/5/smp_affinity_list") == "2"
     assert value(root, "proc/irq/7/smp_affinity_list") == "0"
     assert [b.path for b in backs if b.result == "theirs"] == ["proc/irq/7/smp_affinity_list"]
@@ -248,7 +248,7 @@ def test_a_value_that_does_not_take_is_said_with_what_was_read_back(tmp_path: Pa
     (root / other).unlink(missing_ok=True)
     (root / other).hardlink_to(root / one)
     entries = (Entry("turbo", one, "0", "1"), Entry("turbo", other, "0", "0"))
-    turned = turning.turn(root, Plan(entries, {}, (0, 1)), "turbo")
+    turned = turning.turn(root, Changes(entries, {}, (0, 1)), "turbo")
     assert turned.reason == f"/{one} was set to 1 and holds 0"
     assert value(root, one) == "0"
 
@@ -338,17 +338,17 @@ def test_what_someone_else_changed_is_left_and_said(tmp_path: Path) -> None:
 
 def test_what_someone_else_changed_before_the_write_is_not_written(tmp_path: Path) -> None:
     root = knobs.intel(tmp_path)
-    plan = planning.plan(root, ["governor"])
+    changes = planning.changes(root, ["governor"])
     lay(root, {governor(3): "schedutil"})
-    turned = turning.turn(root, plan, "governor")
+    turned = turning.turn(root, changes, "governor")
     assert "changed by someone else: powersave before, now schedutil" in turned.reason
     assert [value(root, governor(n)) for n in range(4)] == ["powersave"] * 3 + ["schedutil"]
 
 
 def test_a_change_of_governor_does_not_move_turbo(tmp_path: Path) -> None:
     root = lay(knobs.intel(tmp_path), {NO_TURBO: "1"})
-    plan = planning.plan(root, ["governor"])
-    with turning._turbo_kept(root, plan, "governor"):
+    changes = planning.changes(root, ["governor"])
+    with turning._turbo_kept(root, changes, "governor"):
         lay(root, {NO_TURBO: "0"})  # as intel_pstate does
     assert value(root, NO_TURBO) == "1"
 
@@ -356,10 +356,10 @@ def test_a_change_of_governor_does_not_move_turbo(tmp_path: Path) -> None:
 def test_turbo_reset_by_a_governor_and_then_by_a_crash_is_restored(tmp_path: Path) -> None:
     root = lay(knobs.intel(tmp_path), {NO_TURBO: "1"})
     before = held(root)
-    plan = planning.plan(root, ["governor", "turbo"])
-    assert turning.turn(root, plan, "governor").took
+    changes = planning.changes(root, ["governor", "turbo"])
+    assert turning.turn(root, changes, "governor").took
     tune.restore(root)
-    turning.restore(root, plan)
+    turning.restore(root, changes)
     assert held(root) == before
 
 
@@ -372,12 +372,12 @@ def test_what_a_governor_forgets_is_put_back(tmp_path: Path) -> None:
     # It could be read while turned, so what it holds is someone's: said. A kernel takes it away.
     assert backs[f"{CPU}/cpufreq/ondemand/up_threshold"] == "theirs"
     lay(root, {f"{CPU}/cpufreq/ondemand/up_threshold": "80"})
-    plan = planning.plan(root, ["governor"])
-    turning.turn(root, plan, "governor")
+    changes = planning.changes(root, ["governor"])
+    turning.turn(root, changes, "governor")
     (root / f"{CPU}/cpufreq/ondemand/up_threshold").unlink()
-    plan = turning.observed(root, plan, "governor")
+    changes = turning.observed(root, changes, "governor")
     lay(root, {f"{CPU}/cpufreq/ondemand/up_threshold": "95"})
-    backs = {b.path: b.result for b in turning.restore(root, plan)}
+    backs = {b.path: b.result for b in turning.restore(root, changes)}
     assert backs[f"{CPU}/cpufreq/ondemand/up_threshold"] == "restored"
     assert held(root) == before
 
@@ -389,11 +389,11 @@ def test_a_speed_set_by_hand_and_a_preference_come_back(tmp_path: Path) -> None:
         f"{CPU}/cpufreq/policy2/{name}"
         for name in ("scaling_setspeed", "energy_performance_preference")
     )
-    plan = planning.plan(root, ["governor"])
-    turning.turn(root, plan, "governor")
+    changes = planning.changes(root, ["governor"])
+    turning.turn(root, changes, "governor")
     lay(root, {speed: "<unsupported>", preference: "performance"})  # as a kernel shows them
-    plan = turning.observed(root, plan, "governor")
-    turning.restore(root, plan)
+    changes = turning.observed(root, changes, "governor")
+    turning.restore(root, changes)
     assert value(root, speed) == "1800000"
     assert value(root, preference) == "balance_performance"
     assert held(root) == before

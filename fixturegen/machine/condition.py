@@ -9,7 +9,7 @@ State = Literal["ok", "note", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Condition:
     """A fact with its verdict.
 
     `state`: "ok", "note" (it works, and changes what the numbers mean), or "absent" (it is not

@@ -63,7 +63,7 @@ def out_of_memory() -> errors.LimitError:
     """
     if _page is not None:
         os._exit(NO_MEMORY)
-    return errors.LimitError(f"{_shown(_now)}: more than there is of memory")
+    return errors.LimitError(f"{_shown(_now)}: not enough memory")
 
 
 def too_deep() -> errors.LimitError:

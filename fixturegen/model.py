@@ -221,7 +221,7 @@ class Metric(Struct, frozen=True, forbid_unknown_fields=True):
     declared_kind: Annotated[
         Kind | None,
         Meta(
-            description="`count`: must come out again exactly; `time`: only its claims must. "
+            description="`count`: must be reproduced exactly; `time`: only its claims must. "
             "Default: `count` for the unit `count`, else `time`"
         ),
     ] = field(default=None, name="kind")
@@ -481,12 +481,13 @@ class Usage(Struct, frozen=True):
     """
 
     wall_ns: Annotated[
-        Count, Meta(title="ns", description="from before its start to its end, as its parent sees")
+        Count,
+        Meta(title="ns", description="from before its start to its end, as seen by its parent"),
     ] = 0
     user_us: Annotated[Count, Meta(title="us", description="CPU time in its own code")] = 0
     system_us: Annotated[Count, Meta(title="us", description="CPU time in the kernel")] = 0
     maxrss_kb: Annotated[
-        Count, Meta(title="kB", description="most memory that was resident at a time, of 1024 B")
+        Count, Meta(title="kB", description="peak resident memory, in units of 1024 B")
     ] = 0
     minor_faults: Annotated[
         Count, Meta(title="count", description="page faults for which nothing was read from a disk")
@@ -495,16 +496,17 @@ class Usage(Struct, frozen=True):
         Count, Meta(title="count", description="page faults that waited for a disk")
     ] = 0
     block_input: Annotated[
-        Count, Meta(title="blocks", description="read from a disk for it, of 512 B")
+        Count, Meta(title="blocks", description="read from disk for it, in units of 512 B")
     ] = 0
     block_output: Annotated[
-        Count, Meta(title="blocks", description="to be written to a disk for it, of 512 B")
+        Count, Meta(title="blocks", description="to be written to disk for it, in units of 512 B")
     ] = 0
     voluntary_switches: Annotated[
         Count, Meta(title="count", description="context switches because it waited")
     ] = 0
     involuntary_switches: Annotated[
-        Count, Meta(title="count", description="context switches because another one had its turn")
+        Count,
+        Meta(title="count", description="context switches because another process got the CPU"),
     ] = 0
 
 

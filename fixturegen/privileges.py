@@ -159,7 +159,7 @@ def _take_ids(user: Caller, saved_uid: int, saved_gid: int) -> None:
         os.setresuid(*wanted[1])
     if (os.getresgid(), os.getresuid()) != wanted:
         raise errors.FileError(
-            f"the system did not let go of root's rights for {user}",
+            f"the system did not drop root's rights for {user}",
             "to stay root: unset SUDO_UID SUDO_GID",
         )
 

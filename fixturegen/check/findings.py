@@ -93,7 +93,7 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
         checked.add(_damaged(fixture.name, "data", error))
         return
     for what in strays:
-        checked.add(Finding(fixture.name, "data", f"{what}: it is no run", "remove it"))
+        checked.add(Finding(fixture.name, "data", f"{what}, so it is not a run", "remove it"))
     if not runs:
         trial.try_report(project, fixture)
     for run in runs:
@@ -117,7 +117,7 @@ def check_orphans(project: Project, checked: Checked) -> None:
         runs = not text and files.kind(project.fixtures / name) == "folder"
         if (text or runs) and owner not in known:
             what = f"{project.shown(project.fixtures / name)}: there is no fixture {owner!r}"
-            checked.add(Finding(owner, "report", what, "remove it, or give it its fixture back"))
+            checked.add(Finding(owner, "report", what, "remove it, or restore its fixture"))
 
 
 def _check_text(project: Project, fixture: Fixture, checked: Checked) -> str | None:
@@ -147,7 +147,7 @@ def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> Non
             what = f"{path} is not what the templates give"
             checked.add(Finding(fixture.name, "render", what, repair))
     for path in render.leftovers(project, fixture, expected):
-        what = f"{path} is a program that the templates give no more"
+        what = f"{path} is a program that the templates no longer give"
         checked.add(Finding(fixture.name, "render", what, repair))
 
 
@@ -164,8 +164,8 @@ def _check_run(
     text = report.text_path(project, fixture.name)
     if not current and stored.context.format < FORMAT:
         checked.notes.append(
-            f"run {run} of {fixture.name} is of an older format and of no text: "
-            "that its context.json is as it was cannot be told"
+            f"run {run} of {fixture.name} has an older format and no text: "
+            "whether its context.json is unchanged cannot be told"
         )
     if not current and not files.exists(beside):
         return
@@ -176,11 +176,11 @@ def _check_run(
         return
     _compare(project, fixture, stored, text, expected, checked)
     for what in _other_programs(fixture, stored):
-        stale = f"run {run}, of which the text is, came from other {what} than the templates have"
+        stale = f"run {run}, behind the text, used other {what} than the templates"
         checked.add(Finding(fixture.name, "run", stale, f"fixturegen run {fixture.name}"))
     if failed := len(summary.failures):
         samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
-        checked.notes.append(f"{project.shown(text)} is of run {run}, which has {samples}")
+        checked.notes.append(f"{project.shown(text)} comes from run {run}, which has {samples}")
     for result in summary.claims():
         checked.claims += 1
         checked.undecided += result.verdict.state == "undecided"

@@ -20,7 +20,7 @@ def _known(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     for value in values:
         if value not in LANGUAGES:
             raise click.BadParameter(
-                f"{value!r} is no language; {nearest(value, LANGUAGES)}", ctx, param
+                f"{value!r} is not a language; {nearest(value, LANGUAGES)}", ctx, param
             )
     return values
 
@@ -93,7 +93,7 @@ def parse_sets(fixtures: Sequence[Fixture], sets: Sequence[str]) -> dict[str, Va
             raise errors.UsageError(f"--set {entry}: {key} is set twice", "give it once")
         if len({type(f.params[key]) for f in fixtures if key in f.params}) > 1:
             raise errors.UsageError(
-                f"--set {entry}: {key} is of another type in another fixture", "name one FIXTURE"
+                f"--set {entry}: {key} has another type in another fixture", "name one FIXTURE"
             )
         parsed[key] = _typed(entry, known[key], text)
         try:
@@ -111,7 +111,7 @@ def _typed(entry: str, declared: Value, text: str) -> Value:
     if kind is bool:
         if text in ("true", "false"):
             return text == "true"
-        raise errors.UsageError(f"--set {entry}: true or false is wanted")
+        raise errors.UsageError(f"--set {entry}: expected true or false")
     try:
         if not text.isascii() or "_" in text or text != text.strip():
             raise ValueError
@@ -119,5 +119,5 @@ def _typed(entry: str, declared: Value, text: str) -> Value:
     except ValueError as error:
         wanted = "a whole number" if kind is int else "a number"
         raise errors.UsageError(
-            f"--set {entry[:200]}: {wanted} is wanted, not {text[:80]!r}"
+            f"--set {entry[:200]}: expected {wanted}, not {text[:80]!r}"
         ) from error

@@ -37,7 +37,7 @@ The summary comes first. Below it each fact has one of three verdicts:
 
 A line that starts with -> says what to do. The map at the end shows packages, NUMA nodes, shared
 caches, cores and PCI devices, and where programs would be measured. Nothing is changed, nothing
-needs root, and the exit code is 0 whatever is missing; 6 if a picture is wanted without lstopo.
+needs root, and the exit code is 0 whatever is missing; 6 for --picture without lstopo.
 
 \b
 Examples:
@@ -158,7 +158,8 @@ def _draw(picture: Path, root: Path | None) -> None:
 
     if picture.suffix not in PICTURES:
         raise errors.UsageError(
-            f"--picture {picture}: no kind of picture", f"it ends in one of {', '.join(PICTURES)}"
+            f"--picture {picture}: unknown picture format",
+            f"it ends in one of {', '.join(PICTURES)}",
         )
     # lstopo itself first: lstopo-no-graphics draws no .png, .pdf and .ps.
     tool = next((name for name in ("lstopo", "lstopo-no-graphics") if process.find(name)), None)

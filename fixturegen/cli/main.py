@@ -126,7 +126,7 @@ def cli(folders: tuple[str, ...], no_limits: bool) -> None:
     fixturegen doctor                    what can this machine show, and what not?
 
     Without names, every command means all fixtures of the project: the nearest folder upwards
-    with templates/*/fixture.toml. Where there is none, the built-in fixtures are meant.
+    with templates/*/fixture.toml. Without one, the built-in fixtures are used.
 
     Exit codes: 0 ok; 1 drift or a claim that does not hold; 2 wrong usage; 3 a fixture,
     a template or stored data is wrong; 4 a build failed; 5 a measured program failed; 6 a tool

@@ -45,12 +45,12 @@ def command(ctx: click.Context, name: str) -> None:
     folder = project.root / "templates" / name
     if files.exists(folder) or name in project.own:
         raise errors.UsageError(
-            f"templates/{name} is there already; nothing was changed",
+            f"templates/{name} already exists; nothing was changed",
             f"choose another name, or look at it: fixturegen list {name}",
         )
     if name in project.builtin:
         raise errors.UsageError(
-            f"{name!r} is a built-in fixture, which one of your own would hide",
+            f"{name!r} is a built-in fixture; one of your own would hide it",
             "choose another name",
         )
     source = builtin_templates() / BEGINNING

@@ -45,7 +45,7 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     project = project_of(ctx)
     chosen = project.choose(names)
     if run_name and len(chosen) > 1:
-        raise errors.UsageError("--run goes with one FIXTURE", f"one of: {', '.join(chosen)}")
+        raise errors.UsageError("--run takes one FIXTURE", f"one of: {', '.join(chosen)}")
     made, codes = [], [0]  # all texts before the first is written, so that an error leaves nothing
     for name in chosen:
         try:

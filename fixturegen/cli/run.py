@@ -133,7 +133,7 @@ def command(ctx: click.Context, /, **typed: object) -> None:
             show(fixtures, options, as_json=given.as_json)
             return
         if given.as_json:
-            raise errors.UsageError("--json goes with --plan")
+            raise errors.UsageError("--json needs --plan")
         codes = _run_locked(project, fixtures, options, given, guard)
     if not any(code is not None for code in codes):
         raise errors.UsageError(
@@ -271,7 +271,7 @@ class Turn(msgspec.Struct, frozen=True):
         params = options.parameters(self.fixture)
         built = build.make(self.project, self.fixture, params, options.chosen(self.fixture), say)
         for name, reason in built.missing.items():
-            less = " and replace no complete one" if name in self.fixture.required else ""
+            less = " and will not replace a complete one" if name in self.fixture.required else ""
             self._say(f"{reason}; the text will say so{less}")
         current = session.Session(self.project, self.fixture, options, built, run, self.guard)
         self._say_unmeasured(current.unmeasured)

@@ -84,7 +84,7 @@ def _journal_line(turned: Journal | None, current: bool) -> str:
         return ""
     who = "`fixturegen tune apply`" if turned.by == "apply" else f"a run (process {turned.pid})"
     if not current:
-        return f"A journal of {who} is of an earlier boot, with which its values ended."
+        return f"A journal of {who} is from an earlier boot; its values ended with it."
     return f"Knobs are turned by {who}: what they were before is in the journal."
 
 
@@ -94,7 +94,7 @@ def _hints(root: Path | None, knobs: Sequence[KnobState], turned: Journal | None
         return ["To put the old values back:", f"  {_line(root, 'restore')}"]
     names = [k.knob for k in knobs if k.verdict in {"yes", "root"} and k.implied]
     if not names:
-        return ["No knob is to be turned here without naming it."]
+        return ["No knob here is turned unless it is named."]
     return [
         "To turn them, and to put them back:",
         f"  {_line(root, 'apply', *names)}",

@@ -116,7 +116,7 @@ def _symbols(
         return {}
     address = dynamic.get(d.DT_SYMTAB)
     if address is None:
-        raise image.error("damaged: relocations name symbols, and there is no DT_SYMTAB")
+        raise image.error("damaged: relocations name symbols, but there is no DT_SYMTAB")
     form = struct.Struct(header.order + ("IBBHQQ" if header.wide else "IIIBBH"))
     other = 2 if header.wide else 4
     offset, room = locate(image, segments, address, 0, "DT_SYMTAB")

@@ -90,7 +90,7 @@ def _why_bound(facts: ElfFacts, bind_now_env: str | None) -> str:
     if loader == "other" and facts.interpreter is not None:
         return f"the interpreter {escape(facts.interpreter)} is not known to bind lazily"
     if bind_now_env:  # glibc looks only whether the value is empty
-        return f"LD_BIND_NOW={escape(bind_now_env)} (every value but the empty one means now)"
+        return f"LD_BIND_NOW={escape(bind_now_env)} (any value but the empty one means now)"
     return ""
 
 

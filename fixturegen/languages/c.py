@@ -54,7 +54,7 @@ class CompiledAtOnce(Struct, frozen=True):
             return shlex.split(written) or [self.compilers[0].command]
         except ValueError as error:
             raise errors.UsageError(
-                f"{self.variable}={written!r}: not words: {error}",
+                f"{self.variable}={written!r}: cannot be split into words: {error}",
                 f"for example {self.variable}='{self.compilers[0].command} -m64'",
             ) from error
 

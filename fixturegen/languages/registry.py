@@ -149,14 +149,14 @@ def _naming_languages(folder: str) -> Iterator[Path]:
 def _wrong(entry: Entry, what: str) -> errors.ToolMissingError:
     return errors.ToolMissingError(
         f"the language {entry.name!r} of the package {entry.package} {what[:300]}",
-        f"mend the package, or take it out: pip uninstall {entry.package}",
+        f"fix the package or uninstall it: pip uninstall {entry.package}",
     )
 
 
 def _foreign(entry: Entry) -> Language:
     """Return another package's language, when it is one."""
     if not _NAME.match(entry.name) or entry.name in _TAKEN:
-        raise _wrong(entry, "has no name that a folder of a project can have")
+        raise _wrong(entry, "has a name that no project folder can have")
     module, _, attribute = entry.value.partition(":")
     try:
         made = getattr(importlib.import_module(module), attribute or _OF_A_MODULE)
@@ -188,7 +188,7 @@ class _Foreign:
             return self._checked(member, described.fget, lambda: getattr(self._language, member))
         method = getattr(self._language, member)
         if not callable(method):
-            raise _wrong(self._entry, f"has a {member} that is no function")
+            raise _wrong(self._entry, f"has a {member} that is not a function")
 
         def call(*args: object) -> object:
             return self._checked(member, described, lambda: method(*args))

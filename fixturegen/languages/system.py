@@ -9,7 +9,7 @@ from types import MappingProxyType
 from fixturegen.languages.protocol import Plan, Rendered, Tool
 from fixturegen.model import SYSTEM, Build, Fixture, Program, Value
 
-# The Debian packages of commands, where the package is called otherwise.
+# The Debian packages of commands, where the package has another name.
 _PACKAGES = {
     "cat": "coreutils",
     "cp": "coreutils",

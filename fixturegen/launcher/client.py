@@ -246,7 +246,7 @@ class Launcher:
          ) = _REPORT.unpack(self._read(_REPORT.size))
         # fmt: on
         if sequence != expected:
-            raise FixturegenError(f"the launcher sent sample {sequence}, expected was {expected}")
+            raise FixturegenError(f"the launcher sent sample {sequence}, expected {expected}")
         data = self._read(out + err) if out + err else b""
         status, detail = self._judge(case, stage, code, flags)
         usage = Usage(

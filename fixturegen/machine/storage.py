@@ -61,11 +61,11 @@ def _kind(root: Path, number: str, device: str) -> str:
     if "/virtio" in target or "/xen" in target or "/vmbus" in target or "/VMBUS" in target:
         return "a virtual disk: its host may cache it"
     if "/virtual/" in target:
-        return "a device made by the kernel of others"
+        return "a kernel device made of others"
     if "/nvme" in target:
         return "NVMe"
     turning = _rotational(root, target, device)
-    return {"1": "a turning disk", "0": "a disk without moving parts"}.get(turning, "a disk")
+    return {"1": "a rotating disk", "0": "a disk without moving parts"}.get(turning, "a disk")
 
 
 def _rotational(root: Path, target: str, device: str) -> str:

@@ -26,7 +26,9 @@ LAUNCHER = Tool(
 )
 KNOWN = (
     LAUNCHER,
-    Tool("make", ("make",), "make", "no Makefile of readers can be used; fixturegen needs none"),
+    Tool(
+        "make", ("make",), "make", "the Makefiles for readers cannot be used; fixturegen needs none"
+    ),
     Tool("rustfmt", ("rustfmt",), "rustfmt", "the form of rendered Rust is not checked"),
     Tool("readelf", ("readelf",), "binutils", "no second opinion on a binary's ELF facts"),
     Tool("hyperfine", ("hyperfine",), "hyperfine", "no second opinion on launch times"),

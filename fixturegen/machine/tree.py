@@ -74,7 +74,7 @@ class Tree(Struct, frozen=True):
         if isinstance(text, Unknown):
             return text
         cpus = parse_cpus(text)
-        return Unknown(f"/{path} is no list of CPUs") if cpus is None else cpus
+        return Unknown(f"/{path} is not a list of CPUs") if cpus is None else cpus
 
     def choice(self, path: str) -> str | Unknown:
         """Return the word in brackets of a file such as `always [madvise] never`."""

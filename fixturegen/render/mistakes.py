@@ -70,7 +70,7 @@ def instead(message: str) -> tuple[str, str]:
     changes = re.search(r"attribute '(append|extend|insert|update|add)' of '(list|dict)'", message)
     if not changes:
         return message, ""
-    what = f"a template changes no value: it cannot call {changes[1]}()"
+    what = f"a template cannot change values: it cannot call {changes[1]}()"
     if changes[2] == "dict":
         return what, "write {% set d = dict(d, name=value) %}"
     return what, (

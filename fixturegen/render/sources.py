@@ -47,7 +47,7 @@ def raw(text: object) -> Raw:
     """Return text for a comment; raises ValueError if it could end that comment or its line."""
     value = str(text)
     if not value.isprintable() or value.endswith("\\") or "*/" in value or "??/" in value:
-        raise ValueError(f"cannot stand in a comment: {value[:80]!r}")
+        raise ValueError(f"not allowed in a comment: {value[:80]!r}")
     return Raw(value)
 
 

@@ -113,7 +113,7 @@ def _checked(
     for number, row in enumerate(rows, 1):
         if not isinstance(row, list | tuple):
             hint = "with headings alone each row is a list of texts"
-            raise MisuseError(f"table(): row {number} is no list", hint)
+            raise MisuseError(f"table(): row {number} is not a list", hint)
         wanted = wanted or len(row)
         if len(row) != wanted:
             what = f"row {number} has {len(row)} of {wanted} cells"

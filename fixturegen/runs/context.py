@@ -166,7 +166,7 @@ def decode(content: bytes, shown: str) -> Context:
     context = convert(plain, Context, shown)
     for name, binary in context.binaries.items():
         if binary.name not in ("", name):
-            raise errors.DataError(f"{shown}: binaries.{name[:80]}: is called otherwise", RESTORE)
+            raise errors.DataError(f"{shown}: binaries.{name[:80]}: has another name", RESTORE)
     parts = (context.digest, context.samples and context.samples.packed)
     if context.format < FORMAT and any(parts):
         raise errors.DataError(f"{shown}: format: {context.format} has no digests", RESTORE)
@@ -199,7 +199,7 @@ def parse(content: bytes, shown: str) -> object:
     except RecursionError as error:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
-        raise errors.DataError(f"{shown}: is no JSON: {error}", RESTORE) from error
+        raise errors.DataError(f"{shown}: is not JSON: {error}", RESTORE) from error
     return values
 
 
@@ -227,7 +227,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(values) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice[:80]!r} stands twice")
+        raise ValueError(f"{twice[:80]!r} appears twice")
     return values
 
 

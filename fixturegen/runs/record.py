@@ -290,4 +290,4 @@ def _sample(line: bytes, shown: str) -> Sample:
     except RecursionError as error:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
-        raise errors.DataError(f"{shown}: is no sample: {error}", RESTORE) from error
+        raise errors.DataError(f"{shown}: is not a sample: {error}", RESTORE) from error

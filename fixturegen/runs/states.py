@@ -154,9 +154,9 @@ def _runs(folder: Path) -> list[Path]:
 def _no_run(path: Path) -> str:
     """Return why what lies among the runs is none, or ""."""
     if files.kind(path) != "folder":
-        return "is no folder"
+        return "is not a folder"
     if not re.fullmatch(NAME, path.name):
-        return "has not the name of a run"
+        return "is not named like a run"
     return "" if files.kind(path / CONTEXT) == "file" else f"has no {CONTEXT}"
 
 
@@ -164,7 +164,7 @@ def strays(project: Project, fixture: str) -> list[str]:
     """Return what lies among the stored runs of a fixture and is none, each with the reason."""
     folder = project.fixtures / fixture
     if files.kind(folder) not in ("", "folder"):
-        return [f"{project.shown(folder)} is no folder"]
+        return [f"{project.shown(folder)} is not a folder"]
     reasons = ((folder / name, _no_run(folder / name)) for name in files.names(folder))
     return [f"{project.shown(path)} {reason}" for path, reason in reasons if reason]
 
@@ -318,7 +318,7 @@ def options_of(fixture: Fixture, run: Interrupted, given: Options) -> Options:
         )
         raise errors.UsageError(
             f"cannot resume {fixture.name} run {run.name!r}: what may be done to the machine, "
-            "or as whom, is another matter than when it began",
+            "or as whom, differs from when it began",
             f"fixturegen run {fixture.name} --resume {typed}".rstrip(),
         )
     default = Options()
@@ -448,9 +448,9 @@ def current_run(project: Project, fixture: str) -> str | None:
     hint = f"fixturegen report {fixture} --run {known[-1]} (stored: {', '.join(known[-5:])})"
     name = named(files.read_bytes(path).decode(errors="replace"), fixture)
     if name is None:
-        raise errors.CheckError(f"{shown} does not say in its head which run it is of", hint)
+        raise errors.CheckError(f"{shown} does not name its run in its head", hint)
     if name not in known:
-        raise errors.CheckError(f"{shown} is of run {name}, which is not stored", hint)
+        raise errors.CheckError(f"{shown} comes from run {name}, which is not stored", hint)
     return name
 
 

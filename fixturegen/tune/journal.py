@@ -198,7 +198,7 @@ def _folder(root: Path, *, create: bool) -> int:
         except OSError as error:
             if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
                 raise
-            raise errors.CheckError(f"{shown} is a link or no folder", BY_HAND) from error
+            raise errors.CheckError(f"{shown} is a link or not a folder", BY_HAND) from error
         finally:
             os.close(outer)
         if name == FOLDERS[-1] or root == Path("/"):
@@ -235,12 +235,12 @@ def _load(root: Path, folder: int) -> Journal | None:
         return None
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENXIO}:
-            raise errors.CheckError(f"{path} is a link or no file", BY_HAND) from error
+            raise errors.CheckError(f"{path} is a link or not a file", BY_HAND) from error
         raise _file_error(root, "read", error) from error
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise errors.CheckError(f"{path} is no file", BY_HAND)
+            raise errors.CheckError(f"{path} is not a file", BY_HAND)
         _trust(root, path, status)
         data = b""
         while len(data) <= LIMIT and (chunk := os.read(descriptor, 1 << 16)):
@@ -266,7 +266,9 @@ def _checked(path: Path, data: bytes) -> Journal:
         for value in (entry.old, entry.new):
             if value is not None and not table.permitted(entry.knob, entry.path, value):
                 shown = f"{entry.path[:80]!a} = {value[:40]!a}"
-                raise errors.CheckError(f"{path} names what no knob is: {shown}", BY_HAND)
+                raise errors.CheckError(
+                    f"{path} names something that is not a knob: {shown}", BY_HAND
+                )
     return journal
 
 

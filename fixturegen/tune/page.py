@@ -60,7 +60,7 @@ def applied_lines(
     lines = [line for row in rows for line in _outcome(*row)]
     lines += [line for note in done.notes for line in wrapped(f"note: {note}")]
     if not done.kept:
-        return [*lines, "", "Nothing was changed, so nothing is to be restored."]
+        return [*lines, "", "Nothing was changed, so there is nothing to restore."]
     return [
         *lines,
         "",

@@ -125,7 +125,7 @@ def _put_back(root: Path, entry: Entry, theirs: str) -> Back:
     if now == entry.old:
         return back("already")
     if not (root / entry.path).exists():
-        return back("gone", "the file is no more")
+        return back("gone", "the file no longer exists")
     why = access.write(root, entry.path, entry.old)
     now = table.current(tree, entry.path)
     if now == entry.old:

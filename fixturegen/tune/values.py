@@ -83,8 +83,8 @@ class Back(Struct, frozen=True):
     """What became of one file when its old value was to be put back.
 
     result: "already" (it held it), "restored", "theirs" (changed by someone else: left), "gone"
-    (the file is no more), "kernel" (a value that the kernel manages and did not take), "failed".
-    `reason` says why for the last four.
+    (the file no longer exists), "kernel" (a value that the kernel manages and did not take),
+    "failed". `reason` says why for the last four.
     """
 
     knob: str

@@ -49,7 +49,7 @@ WRONG = {
     "no truth": (["build", "--set", "fast=yes"], ["fast=yes", "true or false"]),
     "line break": (["build", "--set", "word=a\nb"], ["word", r"'\n'"]),
     "set twice": (["build", "--set", "length=1", "--set", "length=2"], ["length", "twice"]),
-    "--json alone": (["run", "--json"], ["--json goes with --plan"]),
+    "--json alone": (["run", "--json"], ["--json needs --plan"]),
     "label": (["run", "--label", "../x"], ["'../x'"]),
     "run": (["report", "p01", "--run", "../../x"], ["'../../x'"]),
     "no file": (["inspect"], ["FILE"]),

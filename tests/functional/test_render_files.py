@@ -96,7 +96,7 @@ def test_what_no_template_gives_any_more_is_removed(tmp_path: Path) -> None:
     assert done.out.splitlines() == [f"remove     {path}" for path in gone]
     checked = laid.call(tmp_path, "check")
     assert checked.code == 1
-    assert "rust/p01/count.rs is a program that the templates give no more" in checked.out
+    assert "rust/p01/count.rs is a program that the templates no longer give" in checked.out
     assert laid.call(tmp_path, "render").code == 0
     assert not any((tmp_path / path).exists() for path in gone)
     assert (tmp_path / "c/p01/notes.c").exists()  # a reader's own
@@ -142,4 +142,4 @@ def test_a_title_cannot_leave_its_comment(tmp_path: Path) -> None:
     laid.put(tmp_path, {"templates/p01/count.c.j2": "/* /*{ title | raw }*/ */\n"})
     done = laid.call(tmp_path, "render")
     assert done.code == 3
-    assert "cannot stand in a comment" in done.err
+    assert "not allowed in a comment" in done.err

@@ -69,7 +69,7 @@ def test_a_report_made_by_hand_of_failed_samples_is_noted(tiny: Callable[..., Ti
     assert project("report", "tiny", "--run", "now").code == 0
     done = project("check")
     assert done.code == 0, done.said
-    assert "note    fixtures/tiny.txt is of run now, which has 1 failed sample\n" in done.out
+    assert "note    fixtures/tiny.txt comes from run now, which has 1 failed sample\n" in done.out
     assert "1 stored run, 1 text, 0 claims: all agree" in done.out
     assert json.loads(project("check", "--json").out)["notes"]
 

@@ -449,7 +449,7 @@ def test_a_resumed_run_turns_its_knobs_again(ladder: Ladder) -> None:
     assert resumed.code == 2  # the words of --allow are another permission
     words = ("--allow", "tune:governor,smt,thp", "--allow", "tune:turbo")
     resumed = laid.run(ladder.root, "run", "--resume", *words)
-    assert resumed.code == 2 and "another matter than when it began" in resumed.err
+    assert resumed.code == 2 and "differs from when it began" in resumed.err
     resumed = laid.run(ladder.root, "run", *ladder.sysfs, "--resume", *words)
     assert resumed.code == 0, resumed.said
     assert ladder.seen() == {"untuned": {(0, 0, 0)}, "tuned": {(1, 1, 1)}, "last": {(0, 0, 0)}}

@@ -118,7 +118,7 @@ def test_its_files_that_a_template_no_longer_gives_are_found(
     (root / "echo/p01/old.echo").write_text((root / "echo/p01/count.echo").read_text())
     done = run(root, "check", extra)
     assert done.code == 1
-    assert "echo/p01/old.echo is a program that the templates give no more" in done.said
+    assert "echo/p01/old.echo is a program that the templates no longer give" in done.said
 
 
 def test_doctor_options_and_completion_know_it(root: Path, extra: dict[str, str]) -> None:

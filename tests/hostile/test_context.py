@@ -188,7 +188,7 @@ TEXTS: dict[str, tuple[bytes, str]] = {
     "no UTF-8": (b'{"format": 2, "x": "\xff"}', "is no JSON"),
     "UTF-16": ('{"format": 2}'.encode("utf-16"), "is no JSON"),
     "nested": (b'{"format": ' + b"[" * 200_000 + b"]" * 200_000 + b"}", "nested too deeply"),
-    "twice": (b'{"format": 2, "run": "a", "run": "b"}', "'run' stands twice"),
+    "twice": (b'{"format": 2, "run": "a", "run": "b"}', "'run' appears twice"),
     "infinite": (b'{"format": 2, "seed": 1e400}', "1e400 is not a finite number"),
     "NaN": (b'{"format": 2, "seed": NaN}', "NaN is not a finite number"),
     "huge": (b'{"format": 2, "seed": 1' + b"0" * 5000 + b"}", "does not fit in 64 bits"),

@@ -174,7 +174,7 @@ def test_check_says_what_an_older_run_without_a_text_cannot_prove(tmp_path: Path
     assert laid.call(tmp_path, "render", name).code == 0
     done = laid.call(tmp_path, "check", name)
     assert done.code == 0, done.said
-    assert f"note    run other of {name} is of an older format and of no text" in done.out
+    assert f"note    run other of {name} has an older format and no text" in done.out
     assert "run reference of" not in done.out
 
 

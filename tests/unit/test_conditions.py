@@ -295,7 +295,7 @@ def machine(tmp_path: Path) -> Path:
         ("/tmp/x", "tmpfs on no device, not a block device"),
         ("/tmpfile", "ext4 on vda, a virtual disk: its host may cache it"),
         ("/data disk/x", "xfs on nvme0n1p2, NVMe"),
-        ("/data disk/deeper/x", "ext4 on sda1, a turning disk"),
+        ("/data disk/deeper/x", "ext4 on sda1, a rotating disk"),
         ("/btrfs/x", "btrfs on sdb1, a disk without moving parts"),
     ],
 )

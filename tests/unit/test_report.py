@@ -203,7 +203,7 @@ def test_the_text_names_the_run_that_it_is_of(tmp_path: Path) -> None:
     report.text_path(project, "a-loop").write_text(head.format("noon"))
     assert report.current_run(project, "a-loop") == "noon"
     report.text_path(project, "a-loop").write_text(head.format("gone"))
-    with pytest.raises(errors.CheckError, match="is of run gone, which is not stored"):
+    with pytest.raises(errors.CheckError, match="comes from run gone, which is not stored"):
         report.current_run(project, "a-loop")
 
 

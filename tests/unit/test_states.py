@@ -156,7 +156,7 @@ def test_the_options_of_a_run_are_those_it_began_with(tmp_path: Path) -> None:
     assert states.options_of(of, run, replace(allowed, seed=7)) == found
     with pytest.raises(errors.UsageError, match="other rounds than it began"):
         states.options_of(of, run, replace(allowed, rounds=4))
-    with pytest.raises(errors.UsageError, match="another matter") as error:
+    with pytest.raises(errors.UsageError, match="differs from when it began") as error:
         states.options_of(of, run, Options())
     assert error.value.hint == "fixturegen run a-loop --resume --allow drop-caches"
 

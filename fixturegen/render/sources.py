@@ -260,7 +260,7 @@ def fixture_files(
 
 
 def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> list[str]:
-    """Return the rendered files of a fixture that its templates give no more."""
+    """Return the rendered files of a fixture that its templates no longer give."""
     return [
         path
         for language in LANGUAGES

@@ -236,7 +236,7 @@ def test_cc_of_several_words(built: Path, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("cc", "code", "words"),
     [
-        ("gcc 'open", 2, 'CC="gcc \'open": not words'),
+        ("gcc 'open", 2, 'CC="gcc \'open": cannot be split into words'),
         ("no-such-compiler -m64", 6, "'no-such-compiler' is not on PATH"),
         ("false", 4, "one-c-default: the C build failed (exit 1)"),
     ],

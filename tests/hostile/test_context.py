@@ -184,9 +184,9 @@ def test_list_and_check_go_on_with_the_others(tmp_path: Path) -> None:
 
 
 TEXTS: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "is no JSON"),
-    "no UTF-8": (b'{"format": 2, "x": "\xff"}', "is no JSON"),
-    "UTF-16": ('{"format": 2}'.encode("utf-16"), "is no JSON"),
+    "empty": (b"", "is not JSON"),
+    "no UTF-8": (b'{"format": 2, "x": "\xff"}', "is not JSON"),
+    "UTF-16": ('{"format": 2}'.encode("utf-16"), "is not JSON"),
     "nested": (b'{"format": ' + b"[" * 200_000 + b"]" * 200_000 + b"}", "nested too deeply"),
     "twice": (b'{"format": 2, "run": "a", "run": "b"}', "'run' appears twice"),
     "infinite": (b'{"format": 2, "seed": 1e400}', "1e400 is not a finite number"),

@@ -144,7 +144,7 @@ def test_one_text_that_is_wrong_hinders_no_other(tmp_path: Path) -> None:
     recorded.store(project, of, "dusk")
     (tmp_path / TEXT).write_text("A loop\n")
     done = laid.call(tmp_path, "report")
-    assert done.code == 1 and "does not say in its head" in done.err
+    assert done.code == 1 and "does not name its run in its head" in done.err
     assert "fixtures/b-loop.txt  (run dusk)" in done.out
 
 

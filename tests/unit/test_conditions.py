@@ -111,7 +111,7 @@ def test_what_a_wrapper_adds_to_the_accounting_is_no_metric_of_the_program(wrapp
     [
         ('command = "find"\n', "", "command"),
         ('["system"]', '["c"]', "command"),
-        ('["system"]', '["system", "c"]', "stands alone"),
+        ('["system"]', '["system", "c"]', "cannot be combined"),
         ('command = "find"', 'command = "/bin/find"', "the name of a program on PATH"),
         ('command = "find"', 'command = "find"\nlines.evict = "x"', "name is taken"),
         ('command = "find"', 'command = "find"\nexits = []', "must not be empty"),

@@ -122,7 +122,7 @@ def test_a_system_that_refuses_is_an_error_and_not_root(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, refused, refuse)
-    with pytest.raises(errors.FileError, match="did not let go of root's rights") as caught:
+    with pytest.raises(errors.FileError, match="did not drop root's rights") as caught:
         privileges.drop_privileges()
     assert "unset SUDO_UID SUDO_GID" in caught.value.hint
 

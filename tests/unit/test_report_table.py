@@ -205,7 +205,7 @@ WRONG = {
     'table([{"head": "n"}], cases("loop"))': ("not a column", "column("),
     'table([text("mode")], [["a"]])': ("row 1 is a list", "case"),
     'table(["a", "b"], [["x", "y"], ["z"]])': ("row 2 has 1 of 2 cells", 'write "-"'),
-    'table(["a"], ["x"])': ("row 1 is no list", "list of texts"),
+    'table(["a"], ["x"])': ("row 1 is not a list", "list of texts"),
     'table(["a", "b"], [["x", "y"]], "l")': ("align='l'", "each of 2"),
     'table(["a"])': ("table(): missing a required argument: 'rows'", "table(columns, rows"),
     "number(1, 2, 3)": ("number(): too many positional arguments", "number(value, decimals=0)"),

@@ -183,6 +183,6 @@ def test_a_journal_that_cannot_be_written_leaves_the_knobs_alone(tmp_path: Path)
     root = knobs.intel(tmp_path)
     (root / "run").write_text("no folder")
     before = held(root)
-    with pytest.raises(errors.CheckError, match="no folder"):
+    with pytest.raises(errors.CheckError, match="not a folder"):
         tune.apply(root, ["governor"])
     assert held(root) == before

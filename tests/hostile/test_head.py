@@ -163,7 +163,7 @@ def test_a_text_or_runs_of_no_fixture_are_findings(tmp_path: Path) -> None:
 
 
 def test_check_says_what_an_older_run_without_a_text_cannot_prove(tmp_path: Path) -> None:
-    name = "page-cache"  # of format 1
+    name = "noise-ladder"  # of format 1
     root = Path(__file__).parents[2]
     laid.put(tmp_path, {f"fixtures/{name}.txt": (root / f"fixtures/{name}.txt").read_bytes()})
     for path in (root / "fixtures" / name / "reference").iterdir():

@@ -24,6 +24,8 @@ _ELF = b"\x7fELF"  # else it is a script of a language that makes no machine cod
 def compiled(job: Job, project: Project) -> Binary:
     """Make the binary of a job; raises errors.BuildError, ToolMissingError and FileError."""
     files.make_folder(job.out)
+    if job.plan.executable:  # what a compiler leaves out must not be what another made before it
+        files.remove(job.out / job.plan.executable)
     last = process.Finished(0, "", "")
     for command in job.plan.commands:
         last = process.run(command, cwd=job.source, extra=job.plan.environment)
@@ -31,6 +33,9 @@ def compiled(job: Job, project: Project) -> Binary:
             raise _failed(job, project, last)
     named = job.plan.executable
     made = job.out / named if named else _from_messages(job, last.stdout)
+    if not files.is_file(made):
+        what = f"{job.label}: the build ended well, and made no program: {job.plan.shown}"
+        raise errors.BuildError(what, "is this command a compiler?")
     function = job.program.kernel
     symbol = LANGUAGES[job.language].symbol(function) if function else ""
     kernel = disassembly.examine(made, function, symbol, job.label) if function else Kernel()

@@ -103,3 +103,13 @@ def test_a_compiler_that_is_not_here_takes_away_its_cases_alone(root: Path, tool
     assert samples["samples"]["count"] == 2  # of the default build
     done = run(root, tools, "build --language c")
     assert done.code == 0, done.said
+
+
+def test_a_compiler_that_makes_nothing_gets_no_binary_of_another(root: Path, tools: Path) -> None:
+    compiler(tools, "second-cc 1.0")
+    assert run(root, tools, "build").code == 0
+    laid.put(tools, {"second-cc": "#!/bin/sh\nexit 0\n"})
+    (tools / "second-cc").chmod(0o755)
+    done = run(root, tools, "build")
+    assert done.code == 4, done.said
+    assert "made no program" in done.said

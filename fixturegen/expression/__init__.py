@@ -16,7 +16,7 @@ from fixturegen.expression.functions import FUNCTIONS, Function
 from fixturegen.expression.metric import check_metric, evaluate_metric
 from fixturegen.expression.nodes import Expression, ExpressionError
 from fixturegen.expression.syntax import parse, substituted
-from fixturegen.expression.values import Given, Scope, Unknown
+from fixturegen.expression.values import Given, Processes, Scope, Unknown
 
 __all__ = [
     "FUNCTIONS",
@@ -25,6 +25,7 @@ __all__ = [
     "Function",
     "Given",
     "Measured",
+    "Processes",
     "Scope",
     "Unknown",
     "Verdict",

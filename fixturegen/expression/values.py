@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import TypeAlias, TypeGuard
 
@@ -46,6 +46,14 @@ BINARY: dict[str, Binary] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+
+
+class Processes(list[Number]):
+    """The values of a path that some processes did not give. of: which processes gave them."""
+
+    def __init__(self, values: Iterable[Number], of: tuple[int, ...]) -> None:
+        super().__init__(values)
+        self.of = of
 
 
 class Scope:
@@ -121,7 +129,7 @@ def mapped(apply: Unary, value: Value) -> Value:
     """Apply a function to a number or to each of a vector."""
     if isinstance(value, Unknown):
         return value
-    return list(map(apply, value)) if isinstance(value, list) else apply(value)
+    return _like([value], map(apply, value)) if isinstance(value, list) else apply(value)
 
 
 def combined(word: str, left: Value, right: Value, source: str) -> Value:
@@ -133,7 +141,7 @@ def combined(word: str, left: Value, right: Value, source: str) -> Value:
         if isinstance(left, list) or isinstance(right, list):
             sides = [side if isinstance(side, list) else repeat(side) for side in (left, right)]
             return _unequal([left, right], source) or column(
-                list(map(apply, *sides)), f"'{source}'"
+                _like([left, right], map(apply, *sides)), f"'{source}'"
             )
         result = apply(left, right)
         if result.__class__ is not float or math.isfinite(result):
@@ -147,9 +155,18 @@ def combined(word: str, left: Value, right: Value, source: str) -> Value:
 
 def _unequal(values: Sequence[Value], source: str) -> Unknown | None:
     lengths = list(dict.fromkeys(len(value) for value in values if isinstance(value, list)))
-    if len(lengths) < 2:
-        return None
-    return Unknown((f"'{source}': {lengths[0]} values against {lengths[1]}",))
+    if len(lengths) > 1:
+        return Unknown((f"'{source}': {lengths[0]} values against {lengths[1]}",))
+    # Of as many processes, and yet not of the same: one lacks what another gave.
+    if len({getattr(value, "of", None) for value in values if isinstance(value, list)}) > 1:
+        return Unknown((f"'{source}': the values are not of the same processes",))
+    return None
+
+
+def _like(operands: Sequence[Value], values: Iterable[Number]) -> list[Number]:
+    """Return the values that came of vectors, of the processes that those are of."""
+    of = next((value.of for value in operands if isinstance(value, Processes)), None)
+    return list(values) if of is None else Processes(values, of)
 
 
 def joined(word: str, values: Sequence[Value], source: str) -> Value:
@@ -168,7 +185,7 @@ def joined(word: str, values: Sequence[Value], source: str) -> Value:
     if unequal := _unequal(vectors, source):
         return unequal
     if single is decides:
-        return [decides] * len(vectors[0])
+        return _like(vectors, [decides] * len(vectors[0]))
     vector = list(map(any if decides else all, zip(*vectors, strict=True)))
     certain = isinstance(single, bool) or vector.count(decides) == len(vector)
-    return list[Number](vector) if certain else single
+    return _like(vectors, vector) if certain else single

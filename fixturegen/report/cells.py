@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fixturegen import expression
 from fixturegen.errors import nearest
@@ -89,7 +89,7 @@ class Cells:
                 self._other(f"{case_path}.{by}", summary.case, by)
                 return []
             marks = summary.values[by]
-            chosen = [i for i in chosen if bool(marks[i]) == wanted]  # type: ignore[assignment]
+            chosen = [i for i in chosen if marks[i] is not None and bool(marks[i]) == wanted]  # type: ignore[assignment]
         return [value for i in chosen if (value := values[i]) is not None]
 
     def _param(self, name: str) -> Number:
@@ -120,7 +120,7 @@ class Cells:
         parts, program = case.split("."), self._summary.fixture.program(known.case.program)
         of = program.cases()
         names = {path_part(name) for c in of for name in (c.language, c.build, c.mode)}
-        if not {*parts} <= names:
+        if not {*parts} <= names or not _ordered(of, parts):
             return None
         agreeing = [c.path for c in of if _agrees(c, known.case, parts)]
         if len(agreeing) > 1:
@@ -137,6 +137,11 @@ class Cells:
 
     def _printed(self, path: str, row: Mapping[str, Plain]) -> list[Number]:
         """Return a column of a line that the first process of a case printed."""
+        if "round" in row:
+            raise MisuseError(
+                f"{path.removeprefix(_OWN + '.')!r} is printed by a case's first process",
+                "a row of one round has metrics only",
+            )
         parts = path.split(".")
         line, name = parts[-2], parts[-1]
         case_path = self._case(".".join(parts[:-2]) or _OWN, row)
@@ -155,6 +160,15 @@ class Cells:
             known |= {*own.values} | {f"{name}.{m}" for name in names for m in own.values}
             raise MisuseError(f"unknown path {short!r}", nearest(short, known))
         raise MisuseError(f"unknown path {path!r}", nearest(path, known))
+
+
+def _ordered(cases: Sequence[Case], parts: Sequence[str]) -> bool:
+    """Whether parts of a path stand as in one: a language, a build, a mode, each at most once."""
+    left = list(parts)
+    for kind in ("language", "build", "mode"):
+        if left and left[0] in {path_part(getattr(case, kind)) for case in cases}:
+            left.pop(0)
+    return not left
 
 
 def _agrees(case: Case, own: Case, parts: list[str]) -> bool:

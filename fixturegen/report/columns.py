@@ -6,6 +6,7 @@ A template writes `column("iter1", "median(iter1)")`; what it holds is plain dat
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -20,6 +21,8 @@ from fixturegen.report.values import Number, Plain
 
 _FIELD = re.compile(r"\{([\w.-]+)\}")
 _RANGE = "-"
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")  # as programs print them
+MOST_DECIMALS = 20
 
 
 class Column(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,6 +81,8 @@ def column(
     """
     if not cells:
         raise MisuseError(f"column({heading!r}): no expression", 'write column("ns", "median(ns)")')
+    if decimals is True or (isinstance(decimals, int) and not 0 <= decimals <= MOST_DECIMALS):
+        raise MisuseError(f"decimals={decimals}", f'write 0 to {MOST_DECIMALS}, or "auto"')
     return _plain(
         Column(
             heading=heading, cells=cells, unit=unit, decimals=decimals, none=none, where=where,
@@ -149,6 +154,8 @@ def _part(value: Plain) -> str:
         return f"({value})" if isinstance(value, int | float) and value < 0 else str(value)
     if value.startswith("("):
         return value
+    if _NUMBER.fullmatch(value):
+        return f"({value})"
     return ".".join(path_part(part) for part in value.split("."))
 
 
@@ -171,6 +178,8 @@ def auto(value: Number) -> int:
     """Return the decimals that say something: none of a whole number, and none from 1000 on."""
     if value == int(value) or abs(value) >= 1000:
         return 0
+    if abs(value) < 0.01:
+        return min(MOST_DECIMALS, 1 - math.floor(math.log10(abs(value))))
     return 1 if abs(value) >= 10 or 10 * value == int(10 * value) else 2
 
 

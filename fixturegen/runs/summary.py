@@ -180,7 +180,11 @@ class Summary:
         case, _, metric = path.rpartition(".")
         if path not in self._kinds:
             raise KeyError(path)
-        return [v for v in self.cases[case].values.get(metric, []) if v is not None]
+        values = self.cases[case].values.get(metric, [])
+        if None not in values:
+            return list[Number](values)  # type: ignore[arg-type] # none is None
+        given = tuple(place for place, value in enumerate(values) if value is not None)
+        return expression.Processes((v for v in values if v is not None), given)
 
     def unit(self, path: str) -> str:
         """Return the unit of a path; KeyError if the fixture has no such metric."""

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixturegen.errors import SpecError
-from fixturegen.expression import ExpressionError, Verdict, check_claim, evaluate_claim, parse
+from fixturegen.expression import (
+    ExpressionError,
+    Processes,
+    Verdict,
+    check_claim,
+    evaluate_claim,
+    parse,
+)
 
 ITER1, STEADY = "run.rust.natural.iter1", "run.rust.natural.steady"
 FAULTS, ABSENT = "run.c.natural.faults", "run.c.prefault_evict.faults"
@@ -279,3 +286,15 @@ def test_what_was_not_checked_is_still_refused(text: str) -> None:
 def test_counts_are_compared_exactly(a: int, b: int) -> None:
     verdict = judged(f"{ITER1} == {STEADY}", {ITER1: [a], STEADY: [b]})
     assert verdict.state == ("holds" if a == b else "fails")
+
+
+@pytest.mark.parametrize(
+    "text", ["each(p.a == p.b)", "each(abs(p.a - p.b) < 1)", "any(p.a == p.b)"]
+)
+def test_values_of_different_processes_are_not_compared(text: str) -> None:
+    """One process lacks `a`, another `b`: as many values of each, and not of the same processes."""
+    run = {"p.a": Processes([1, 3, 3], (0, 2, 3)), "p.b": Processes([1, 9, 3], (0, 1, 3))}
+    verdict = evaluate_claim(parse(text), run)
+    assert verdict.state == "undecided" and "not of the same processes" in verdict.reason
+    same = {**run, "p.b": Processes([1, 3, 3], (0, 2, 3))}
+    assert evaluate_claim(parse(text), same).state == "holds"

@@ -230,3 +230,33 @@ def test_a_mistake_is_told_with_its_line_and_what_to_write(tmp_path: Path, templ
     for part in WRONG[template]:
         assert part in told
     assert "row." not in told and "Error" not in told and "object" not in told
+
+
+def test_a_text_that_is_a_number_stays_that_number(tmp_path: Path) -> None:
+    rows = '[{"v": "-3"}, {"v": "-1.5"}, {"v": 2}]'
+    cells = lines_of(tmp_path, 'column("x", "2 * {v}")', rows)
+    assert cells == [["-6"], ["-3"], ["4"]]
+
+
+def test_small_numbers_keep_their_digits(tmp_path: Path) -> None:
+    rows = '[{"v": 0.005}, {"v": 0.0000025}, {"v": 0.05}, {"v": 0}]'
+    cells = lines_of(tmp_path, 'column("x", "{v}", decimals="auto")', rows)
+    assert cells == [["0.0050"], ["0.0000025"], ["0.05"], ["0"]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        ('column("x", "natural.rust.iter1")', ROWS, "unknown path 'natural.rust.iter1'"),
+        ('column("x", "c.c.iter1")', ROWS, "unknown path 'c.c.iter1'"),
+        ('column("x", "iter1", decimals=1000)', ROWS, "decimals=1000"),
+        ('column("x", "iter1", decimals=true)', ROWS, "decimals=True"),
+        ('column("x", "iteration.ns")', f"rounds({ROWS})", "is printed by a case's first process"),
+    ],
+)
+def test_what_would_be_another_number_is_a_mistake(
+    tmp_path: Path, columns: str, rows: str, message: str
+) -> None:
+    with pytest.raises(errors.SpecError) as caught:
+        text_of(tmp_path, f"table([{columns}], {rows})")
+    assert message in caught.value.what

@@ -151,3 +151,11 @@ def test_a_key_of_a_language_that_is_wrong(line: str, said: str) -> None:
 def test_the_name_of_the_folder_is_no_key() -> None:
     with pytest.raises(errors.SpecError, match=r"unknown key '\(name\)'"):
         load('"(name)" = "x"\n' + TOML)
+
+
+def test_a_language_that_no_build_names_is_an_error() -> None:
+    toml = 'title = "x"\n[[program]]\nname = "a"\nlanguages = ["c", "rust"]\n[[program.build]]\n'
+    with pytest.raises(errors.SpecError, match="rust has no build") as caught:
+        load(f'{toml}name = "default"\nc.cflags = []\n')
+    assert "rust.rustflags = []" in caught.value.hint
+    assert load(f'{toml}name = "default"\nc.cflags = []\nrust.rustflags = []\n')

@@ -148,6 +148,7 @@ NAMES = {
         entry(
             "mode",
             'name = "a"\nlanguages = ["rust"]\nbuilds = ["x"]\n'
+            '[[program.build]]\nname = "y"\nrust.rustflags = []\n'
             '[[program.build]]\nname = "x"\nc.cflags = ["-g"]',
         ).replace('["c"]', '["c", "rust"]'),
         ["mode 'a'", "no build"],

@@ -10,10 +10,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import alone
 import laid
 import pytest
 from laid import Done
@@ -46,6 +47,12 @@ needs_root = pytest.mark.skipif(
 needs_strace = pytest.mark.skipif(
     StraceCount().refusal(ROOT) is not None, reason="needs a strace that may trace"
 )
+
+
+@pytest.fixture(autouse=True)
+def alone_with_the_caches() -> Iterator[None]:
+    with alone.page_cache():
+        yield
 
 
 def call(*command: str | Path, **given: Any) -> subprocess.CompletedProcess[str]:

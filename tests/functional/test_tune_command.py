@@ -126,7 +126,7 @@ def test_nothing_changed_is_said(tmp_path: Path) -> None:
     root = lay(knobs.intel(tmp_path), {ASLR: "0"})
     text = page("apply", "aslr", root=root)
     assert "aslr          off, already set" in text
-    assert "nothing is to be restored" in text
+    assert "there is nothing to restore" in text
 
 
 def test_restore_that_fails_keeps_the_journal(tmp_path: Path) -> None:

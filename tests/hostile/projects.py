@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OWN = Path(__file__).parents[2]
-STORED = "page-cache"  # the smallest stored run there is
+STORED = "noise-ladder"  # a small run of the first format, which keeps no digest of its file
 SAMPLES = f"fixtures/{STORED}/reference/samples.jsonl.gz"
 REPORT = f"templates/{STORED}/report.txt.j2"
 GIGABYTE = 10**9

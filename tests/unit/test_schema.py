@@ -45,6 +45,7 @@ metric.t = { value = "it.ns[0]", unit = "ns" }
 [[program.build]]
 name = "other"
 c.ldflags = ["-static"]
+rust.rustflags = []
 [[program.mode]]
 name = "one"
 env = { A = "1" }

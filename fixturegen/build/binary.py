@@ -51,8 +51,8 @@ class Binary(Struct, frozen=True):
 
     name: `program.language[.build]`, as in arguments and paths; "" in runs from before it was
     recorded. shown: the command as a reader types it in the source folder; commands: those that
-    made it, in order, paths below the project without its folder, and environment: what was set
-    for them. sources: every rendered file that went in, headers too, and its SHA-256.
+    made it, in order, and environment: what was set for them; both have paths below the project
+    without its folder. sources: every rendered file that went in, headers too, and its SHA-256.
     """
 
     sha256: Sha256

@@ -45,14 +45,21 @@ def compiled(job: Job, project: Project) -> Binary:
     return Binary(
         sha256=files.sha256(job.target),
         shown=job.plan.shown,
-        commands=tuple(shlex.join(c).replace(f"{project.root}/", "") for c in job.plan.commands),
+        commands=tuple(_placeless(shlex.join(c), project) for c in job.plan.commands),
         elf=linked,
         bindings=bindings,
         kernel=kernel,
         name=job.name,
-        environment=job.plan.environment,
+        environment={k: _placeless(v, project) for k, v in job.plan.environment.items()},
         sources=job.sources,
     )
+
+
+def _placeless(text: str, project: Project) -> str:
+    """Return a text without where the project is: a run is read elsewhere, and by others."""
+    for folder, shown in ((project.build, "build/"), (project.root, "")):
+        text = text.replace(f"{folder}/", shown)
+    return text
 
 
 def _linked(job: Job) -> tuple[Elf, dict[str, tuple[Binding, ...]]]:

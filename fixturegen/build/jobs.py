@@ -13,7 +13,7 @@ from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import Build, Fixture, Program
 from fixturegen.render import rendered
 
-RECORDED = 3  # another number when more is recorded of a binary: then all are made again
+RECORDED = 4  # another number when more is recorded of a binary: then all are made again
 
 
 class Job(Struct, frozen=True):

@@ -80,16 +80,16 @@ class Cells:
         if metric not in summary.values:
             return self._other(path, summary.case, metric)
         values = summary.values[metric]
-        chosen = range(len(values))
+        chosen: Sequence[int] = range(len(values))
         if "round" in row:
-            chosen = [i for i in chosen if summary.rounds[i] == row["round"]]  # type: ignore[assignment]
+            chosen = [i for i in chosen if summary.rounds[i] == row["round"]]
         if where:
             wanted, by = not where.startswith("not "), where.removeprefix("not ").strip()
             if by not in summary.values:
                 self._other(f"{case_path}.{by}", summary.case, by)
                 return []
             marks = summary.values[by]
-            chosen = [i for i in chosen if marks[i] is not None and bool(marks[i]) == wanted]  # type: ignore[assignment]
+            chosen = [i for i in chosen if marks[i] is not None and bool(marks[i]) == wanted]
         return [value for i in chosen if (value := values[i]) is not None]
 
     def _param(self, name: str) -> Number:

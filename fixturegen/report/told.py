@@ -71,16 +71,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         machine_lines=tuple(lines),
         cpus=_cpus(context),
         cpu_reason=visible.escape(context.cpu_reason, TEXT),
-        toolchain=tuple(
-            Toolchain(
-                label(name),
-                tuple(
-                    visible.escape(line, 200) for line in (*lines, *_named(fixture, name, context))
-                ),
-            )
-            for name, lines in context.toolchain.items()
-            if lines
-        ),
+        toolchain=_toolchain(fixture, context),
         launcher=_escaped(context.launcher),
         claims=tuple(claims),
         sentences=_sentences(claims),
@@ -93,6 +84,18 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
             Failure(visible.escape(case, TEXT), number, status, visible.escape(detail, TEXT))
             for case, number, status, detail in summary.failures
         ),
+    )
+
+
+def _toolchain(fixture: Fixture, context: Context) -> tuple[Toolchain, ...]:
+    """Return what each language's tools called themselves, and its builds' own compilers."""
+    return tuple(
+        Toolchain(
+            label(name),
+            tuple(visible.escape(line, 200) for line in (*lines, *_named(fixture, name, context))),
+        )
+        for name, lines in context.toolchain.items()
+        if lines
     )
 
 

@@ -181,10 +181,11 @@ class Summary:
         if path not in self._kinds:
             raise KeyError(path)
         values = self.cases[case].values.get(metric, [])
-        if None not in values:
-            return list[Number](values)  # type: ignore[arg-type] # none is None
-        given = tuple(place for place, value in enumerate(values) if value is not None)
-        return expression.Processes((v for v in values if v is not None), given)
+        given = [(place, value) for place, value in enumerate(values) if value is not None]
+        plain = [value for _, value in given]
+        if len(given) == len(values):
+            return plain
+        return expression.Processes(plain, tuple(place for place, _ in given))
 
     def unit(self, path: str) -> str:
         """Return the unit of a path; KeyError if the fixture has no such metric."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -69,6 +70,7 @@ SOURCES = {
     "piece.rs.j2": PIECE_RS,
 }
 BINARIES = [f"{name}-{lang}-default" for name in ("one", "two") for lang in ("c", "rust")]
+COMMITTED = sorted((Path(__file__).parents[2] / "fixtures").glob("*/*/context.json"))
 
 
 def lay(root: Path) -> Path:
@@ -265,3 +267,28 @@ def test_readers_compile_by_hand(built: Path, tmp_path: Path) -> None:
         subprocess.run([where / binary], check=True, capture_output=True)
     same = hashlib.sha256((tmp_path / "c/p01/out/one").read_bytes()).hexdigest()
     assert same == digests(built)["one-c-default"]
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs go (Debian: golang-go)")
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_is_recorded_tells_nobody_where_the_project_is(tmp_path: Path, linked: bool) -> None:
+    """Go's caches are set by absolute paths; build/ may be a link to another disk."""
+    root, other = tmp_path / "project", tmp_path / "disk"
+    toml = 'title = "x"\n[[program]]\nname = "one"\nlanguages = ["go"]\n'
+    source = "package main\n\nfunc main() {\n}\n"
+    laid.put(root, {"templates/p01/fixture.toml": toml, "templates/p01/one.go.j2": source})
+    if linked:
+        other.mkdir()
+        (root / "build").symlink_to(other)
+    assert laid.run(root, "run", "--label", "now", "--rounds", "1").code == 0
+    for path in (root / "build/p01/state.json", root / "fixtures/p01/now/context.json"):
+        text = path.read_text(encoding="utf-8")
+        assert "build/p01/make/go/cache" in text
+        assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.parent.name)
+def test_no_committed_run_tells_where_it_was_made(path: Path) -> None:
+    for binary in json.loads(path.read_bytes())["binaries"].values():
+        said = [*binary.get("commands", []), *binary.get("environment", {}).values()]
+        assert [text for text in said if re.search(r"(^|[\s=:'\"])/", text)] == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from fixturegen import errors
+from fixturegen.errors import nearest
 from fixturegen.instruments.profile import Profile
 from fixturegen.model import canonical
+from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Above, Number, Plain, plain, shown
 from fixturegen.runs import context, record
 from fixturegen.runs.summary import Summary
@@ -63,6 +66,7 @@ class Attached:
         Of the histogram that the lines `line` print in columns `ns` and `count`, over the
         processes whose lines are kept (the first five). The share is None if there are none.
         """
+        self._insist_histogram(case, line)
         over, all_ = 0, 0
         for lines in self._summary.cases[case].kept:
             columns = lines.get(line, {})
@@ -77,6 +81,16 @@ class Attached:
                 over += int(count) if limit is not None and float(ns) > limit else 0
         share = float(Fraction(over, all_)) if all_ and limit is not None else None
         return Above(over, all_, share)
+
+    def _insist_histogram(self, case: str, line: str) -> None:
+        """Raise MisuseError unless the pattern of `line` has the columns of a histogram."""
+        program = self._summary.cases[case].case.program
+        lines = self._summary.fixture.program(program).lines
+        if line not in lines:
+            raise MisuseError(f"{program} has no line {line!r}", nearest(line, lines))
+        if not {"ns", "count"} <= {*re.compile(lines[line], re.ASCII).groupindex}:
+            hint = f"lines.{line} in fixture.toml has to have the columns ns and count"
+            raise MisuseError(f"the line {line!r} of {program} is not a histogram", hint)
 
     def share(self, case: str, line: str, limit: Number | None) -> Number | None:
         """Return the share of `above`."""

@@ -145,7 +145,8 @@ def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
         words=WORDS[verdict.state],
         reason=visible.escape(_reason(result, context), TEXT),
         used=tuple(
-            Used(path, middle, count, summary.unit(path)) for path, middle, count in verdict.used
+            Used(path, middle, count, summary.of(path), summary.unit(path))
+            for path, middle, count in verdict.used
         ),
     )
 

@@ -146,7 +146,8 @@ class Used(Struct, frozen=True):
 
     path: Annotated[str, Meta(description="the path")]
     median: Annotated[Number, Meta(description="over its processes")]
-    n: Annotated[int, Meta(description="processes")]
+    n: Annotated[int, Meta(description="processes that gave it")]
+    of: Annotated[int, Meta(description="processes of its case")]
     unit: Annotated[str, Meta(description="its unit")]
 
 

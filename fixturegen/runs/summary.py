@@ -187,6 +187,10 @@ class Summary:
             return plain
         return expression.Processes(plain, tuple(place for place, _ in given))
 
+    def of(self, path: str) -> int:
+        """Return how many processes the case of a path has in the statistics; KeyError."""
+        return self.cases[path.rpartition(".")[0]].count
+
     def unit(self, path: str) -> str:
         """Return the unit of a path; KeyError if the fixture has no such metric."""
         return self._kinds[path][1]

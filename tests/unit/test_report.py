@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fixturegen import errors, render, report
 from fixturegen.check import Checked, check_fixture
@@ -316,3 +317,20 @@ def test_a_block_that_replaces_another_has_no_address_either(tmp_path: Path) -> 
 def test_an_error_about_a_list_has_no_address(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot place a list in the text: \[<object>\]"):
         render.finalizer(None)([object()])
+
+
+def test_a_claim_says_of_how_many_processes_it_has_no_value(tmp_path: Path) -> None:
+    toml = TOML.replace(
+        '"iteration.faults[0]", unit = "count"',
+        '"iteration.faults[0]", unit = "count", optional = true',
+    )
+    of, project = fixture(toml), lay(tmp_path, toml)
+    some = [
+        replace(s, lines={**s.lines, "iteration": {**s.lines["iteration"], "faults": []}})
+        if s.round == 2
+        else s
+        for s in samples()
+    ]
+    text = report.stored_text(project, of, store(project, of, samples=some))
+    assert "loop.c.natural.faults = 128 (median of 3, of 4 processes)" in text
+    assert "(median of 4)" in text

@@ -260,3 +260,18 @@ def test_what_would_be_another_number_is_a_mistake(
     with pytest.raises(errors.SpecError) as caught:
         text_of(tmp_path, f"table([{columns}], {rows})")
     assert message in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("iteration", "'iteration' of loop is not a histogram"),
+        ("iterations", "no line 'iterations'"),
+    ],
+)
+def test_a_line_that_is_no_histogram_is_a_mistake_of_the_template(
+    tmp_path: Path, line: str, message: str
+) -> None:
+    with pytest.raises(errors.SpecError) as caught:
+        text_of(tmp_path, f'table([share_above("x", "{line}", "3")], {ROWS})')
+    assert message in caught.value.what

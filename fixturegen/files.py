@@ -413,6 +413,12 @@ def decode(content: bytes, path: Path) -> str:
         ) from error
 
 
+def modified(path: Path) -> float:
+    """Return when a file was last changed, in seconds since 1970, as its file system tells."""
+    with open_binary(path) as stream:
+        return os.fstat(stream.fileno()).st_mtime
+
+
 def sha256(path: Path) -> str:
     """Return the SHA-256 of the regular file in hexadecimal."""
     with open_binary(path) as stream:

@@ -19,6 +19,7 @@ from fixturegen.launcher.hello import Hello
 from fixturegen.model import Fixture, Sample, Usage
 from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, ZEROS, Asked, Context
+from fixturegen.runs.declared import declared
 
 TOML = """
 title = "A loop"
@@ -91,6 +92,7 @@ def context(of: Fixture, run: str = "noon", **changes: Any) -> Context:
             cpus={program.name: (1,) for program in of.programs}, cpu_reason="not on CPU 0",
             disturbances=(), toolchain={"c": ("gcc 12.2.0",)}, binaries={}, options=(),
             asked=Asked(rounds=None, seed=1, languages=(), cpu=None), resumed=(), lacking=(),
+            declared=declared(of),
             launcher=Hello("clone", "gcc -static", "recorded", "walked"),
         ),
         **changes,

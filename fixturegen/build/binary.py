@@ -6,6 +6,8 @@ from msgspec import Struct, field
 
 from fixturegen.model import Sha256, Text, Texts, Whole
 
+ELF = b"\x7fELF"  # how such a file begins; what begins otherwise is a script
+
 
 class Binding(Struct, frozen=True):
     """When one symbol of a binary is bound, and by which relocation."""
@@ -46,8 +48,20 @@ class Kernel(Struct, frozen=True):
     vector: bool = False
 
 
+class OnPath(Struct, frozen=True):
+    """A program of the system: where it is, what it is, and what it calls itself.
+
+    path: with ~ for the home folder; kind: "ELF", "script, run by bash", or "unknown";
+    version: the first line that `--version` gives in the environment that is measured.
+    """
+
+    path: Text
+    kind: Text
+    version: Text = ""
+
+
 class Binary(Struct, frozen=True):
-    """What a build made, or (with its name and these two alone) a program of the system.
+    """What a build made, or (with its name, digest, command, `on_path`) a program of the system.
 
     name: `program.language[.build]`, as in arguments and paths; "" in runs from before it was
     recorded. shown: the command as a reader types it in the source folder; commands: those that
@@ -64,3 +78,4 @@ class Binary(Struct, frozen=True):
     name: Text = ""
     environment: dict[Text, Text] = field(default_factory=dict)
     sources: dict[Text, Sha256] = field(default_factory=dict)
+    on_path: OnPath | None = None

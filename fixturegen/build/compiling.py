@@ -13,12 +13,10 @@ import msgspec
 
 from fixturegen import elf, errors, files, process
 from fixturegen.build import disassembly
-from fixturegen.build.binary import Binary, Binding, Elf, Kernel
+from fixturegen.build.binary import ELF, Binary, Binding, Elf, Kernel
 from fixturegen.build.jobs import Job
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
-
-_ELF = b"\x7fELF"  # else it is a script of a language that makes no machine code
 
 
 def compiled(job: Job, project: Project) -> Binary:
@@ -41,7 +39,7 @@ def compiled(job: Job, project: Project) -> Binary:
     kernel = disassembly.examine(made, function, symbol, job.label) if function else Kernel()
     content = files.read_bytes(made)
     files.write(job.target, content, mode=0o755)
-    linked, bindings = _linked(job) if content.startswith(_ELF) else (None, {})
+    linked, bindings = _linked(job) if content.startswith(ELF) else (None, {})
     return Binary(
         sha256=files.sha256(job.target),
         shown=job.plan.shown,

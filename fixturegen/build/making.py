@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from fixturegen import errors, files, process
+from fixturegen import elf, errors, files, process
 from fixturegen.build import recorded, toolchain
-from fixturegen.build.binary import Binary
+from fixturegen.build.binary import ELF, Binary, OnPath
 from fixturegen.build.jobs import Job, jobs
 from fixturegen.build.recorded import Recorded
 from fixturegen.fixture.project import Project
+from fixturegen.machine.c_library import c_library
 from fixturegen.model import SYSTEM, Fixture, Value
 from fixturegen.render import rendered
 
@@ -36,6 +38,15 @@ class Built(Struct):
     missing: dict[str, str] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     made: int = 0
+
+    def c_library(self) -> str:
+        """Return which C library the binaries are started with, and its version."""
+        loaders = [b.elf.interpreter for b in self.binaries.values() if b.elf]
+        for name, binary in self.binaries.items():
+            if binary.on_path and binary.on_path.kind == "ELF":
+                with contextlib.suppress(errors.FixturegenError):
+                    loaders.append(elf.read(self.paths[name]).interpreter)
+        return c_library(loaders)
 
     def take(self, binary: Binary, path: Path) -> None:
         """Add a binary that is at `path`."""
@@ -134,9 +145,29 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
         path = process.find(program.command) if program.command else None
         if path is None:
             continue
-        digest = files.sha256(Path(path).resolve())
-        built.take(Binary(digest, program.command, name=f"{program.name}.{SYSTEM}"), Path(path))
-        done = process.run([path, "--version"], timeout_s=20)
-        says = done.stdout.splitlines()[:1] if done.code == 0 else []
-        lines = built.toolchain.setdefault(SYSTEM, [])
-        lines += [line for line in says or [program.command] if line not in lines]
+        name = f"{program.name}.{SYSTEM}"
+        try:
+            content = files.read_bytes(Path(path).resolve())
+        except (OSError, errors.FixturegenError):
+            built.absent[name] = f"{path} cannot be read, so no text could tell what it is"
+            continue
+        digest = hashlib.sha256(content).hexdigest()
+        place = OnPath(_homeless(path), kind(content))
+        built.take(Binary(digest, program.command, name=name, on_path=place), Path(path))
+
+
+def kind(content: bytes) -> str:
+    """Return what the bytes of a program are: a script is run by what its first line names."""
+    if content.startswith(ELF):
+        return "ELF"
+    first = content[2:300].split(b"\n", 1)[0].decode("utf-8", "replace").split()
+    if not content.startswith(b"#!") or not first:
+        return "unknown"
+    named = [word for word in first if not word.startswith("-") and "=" not in word]
+    through_env = Path(first[0]).name == "env" and len(named) > 1
+    return f"script, run by {Path(named[1] if through_env else named[0]).name}"
+
+
+def _homeless(path: str) -> str:
+    home = os.environ.get("HOME", "")
+    return f"~{path[len(home) :]}" if len(home) > 1 and path.startswith(f"{home}/") else path

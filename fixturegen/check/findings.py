@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from fixturegen import errors, files, render, report
+from fixturegen.check.made_of import differences, unproven
 from fixturegen.fixture.project import Project
-from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
 from fixturegen.report import trial
 from fixturegen.runs import record, states
-from fixturegen.runs.context import FORMAT, RESTORE
+from fixturegen.runs.context import DIGESTS, RESTORE, Context
 from fixturegen.runs.summary import summarise
 
 
@@ -79,12 +81,15 @@ def _damaged(name: str, kind: str, error: errors.FixturegenError) -> Finding:
 
 def check_fixture(project: Project, fixture: Fixture, checked: Checked) -> None:
     """Check one fixture's programs, text, stored runs and claims."""
-    _check_programs(project, fixture, checked)
-    check_runs(project, fixture, checked)
+    texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+    _check_programs(project, fixture, texts, checked)
+    check_runs(project, fixture, texts, checked)
 
 
-def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
-    """Check one fixture's text, stored runs and claims."""
+def check_runs(
+    project: Project, fixture: Fixture, texts: Mapping[str, str], checked: Checked
+) -> None:
+    """Check one fixture's text, stored runs and claims; texts: its sources, by path."""
     current = _check_text(project, fixture, checked)
     try:
         runs = states.finished_runs(project, fixture.name)
@@ -99,7 +104,7 @@ def check_runs(project: Project, fixture: Fixture, checked: Checked) -> None:
     for run in runs:
         try:
             stored = states.stored(project, fixture.name, run)
-            _check_run(project, fixture, stored, run == current, checked)
+            _check_run(project, fixture, texts, stored, run == current, checked)
         except errors.SpecError as error:
             if not isinstance(error, errors.LinkError):
                 raise  # a template
@@ -130,9 +135,10 @@ def _check_text(project: Project, fixture: Fixture, checked: Checked) -> str | N
         return None
 
 
-def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> None:
+def _check_programs(
+    project: Project, fixture: Fixture, expected: Mapping[str, str], checked: Checked
+) -> None:
     repair = f"fixturegen render {fixture.name}"
-    expected = render.fixture_files(project, fixture, fixture.params, fixture.languages)
     checked.programs += len(expected)
     contents = {path: files.read_if_there(project.root / path) for path in expected}
     if expected and not any(content is not None for content in contents.values()):
@@ -152,7 +158,12 @@ def _check_programs(project: Project, fixture: Fixture, checked: Checked) -> Non
 
 
 def _check_run(
-    project: Project, fixture: Fixture, stored: record.Stored, current: bool, checked: Checked
+    project: Project,
+    fixture: Fixture,
+    texts: Mapping[str, str],
+    stored: record.Stored,
+    current: bool,
+    checked: Checked,
 ) -> None:
     """Read a run, which compares its digests; compare the texts made of it, judge the claims."""
     run = stored.context.run
@@ -162,7 +173,7 @@ def _check_run(
     summary = summarise(fixture, stored)
     beside = stored.folder / record.REPORT
     text = report.text_path(project, fixture.name)
-    if not current and stored.context.format < FORMAT:
+    if not current and stored.context.format < DIGESTS:
         checked.notes.append(
             f"run {run} of {fixture.name} has an older format and no text: "
             "whether its context.json is unchanged cannot be told"
@@ -175,9 +186,7 @@ def _check_run(
     if not current:
         return
     _compare(project, fixture, stored, text, expected, checked)
-    for what in _other_programs(fixture, stored):
-        stale = f"run {run}, behind the text, used other {what} than the templates"
-        checked.add(Finding(fixture.name, "run", stale, f"fixturegen run {fixture.name}"))
+    _check_made_of(project, fixture, texts, stored.context, checked)
     if failed := len(summary.failures):
         samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
         checked.notes.append(f"{project.shown(text)} comes from run {run}, which has {samples}")
@@ -188,6 +197,33 @@ def _check_run(
             what = f"does not hold{result.about}: {result.claim.text} [{result.claim.holds}]"
             repair = f"fixturegen run {fixture.name}"
             checked.add(Finding(fixture.name, "claim", f"run {run}: {what}", repair))
+
+
+def _check_made_of(
+    project: Project,
+    fixture: Fixture,
+    texts: Mapping[str, str],
+    context: Context,
+    checked: Checked,
+) -> None:
+    """Compare what the run behind the text was made of with what is there now."""
+    repair = f"fixturegen run {fixture.name}"
+    for what in differences(fixture, context, texts):
+        newer = f" ({since})" if (since := _since(project, context, what.path)) else ""
+        stale = f"run {context.run}, behind the text, {what.told}{newer}"
+        checked.add(Finding(fixture.name, "run", stale, repair))
+    if lacks := unproven(context):
+        checked.notes.append(f"run {context.run} of {fixture.name}: {lacks}")
+
+
+def _since(project: Project, context: Context, path: str) -> str:
+    """Return which of a run and a source is newer, as far as the file's time tells."""
+    if not path or not files.is_file(project.root / path):
+        return ""
+    changed = files.modified(project.root / path)
+    began = datetime.strptime(context.started, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    newer, older = ("file", "run") if changed > began.timestamp() else ("run", "file")
+    return f"the {newer} is newer than the {older}, by the file's time"
 
 
 def _compare(
@@ -208,20 +244,3 @@ def _compare(
     else:
         what = f"{project.shown(path)} is not what the samples of run {stored.context.run} give"
     checked.add(Finding(fixture.name, "report", what, repair))
-
-
-def _other_programs(fixture: Fixture, stored: record.Stored) -> list[str]:
-    """Return what a run was made from that the templates no longer say: parameters, builds."""
-    changed = []
-    if stored.context.declared_params != fixture.params:
-        changed.append("parameters")
-    declared = {
-        p.binary(name, b): LANGUAGES[name].shown(p, b)
-        for p in fixture.programs
-        for name in p.languages
-        for b in p.builds_in(name)
-    }
-    for binary, facts in stored.context.binaries.items():
-        if binary not in declared or not same_flags(facts.shown, declared[binary]):
-            changed.append(f"flags of {binary}")
-    return changed

@@ -10,6 +10,7 @@ from itertools import groupby
 import msgspec
 
 from fixturegen import errors, machine, visible
+from fixturegen.build.binary import OnPath
 from fixturegen.model import SYSTEM, Fixture, canonical
 from fixturegen.report.tuned import rungs
 from fixturegen.report.values import (
@@ -72,6 +73,8 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         cpus=_cpus(context),
         cpu_reason=visible.escape(context.cpu_reason, TEXT),
         toolchain=_toolchain(fixture, context),
+        c_library=visible.escape(context.c_library, TEXT),
+        output=visible.escape(_output(context), TEXT),
         launcher=_escaped(context.launcher),
         claims=tuple(claims),
         sentences=_sentences(claims),
@@ -92,11 +95,43 @@ def _toolchain(fixture: Fixture, context: Context) -> tuple[Toolchain, ...]:
     return tuple(
         Toolchain(
             label(name),
-            tuple(visible.escape(line, 200) for line in (*lines, *_named(fixture, name, context))),
+            tuple(visible.escape(line, 200) for line in _lines_of(fixture, name, context)),
         )
         for name, lines in context.toolchain.items()
         if lines
     )
+
+
+def _lines_of(fixture: Fixture, language: str, context: Context) -> Sequence[str]:
+    lines = context.toolchain[language]
+    if language == SYSTEM and (places := _on_path(context)):
+        scripts = {p.version: f" ({p.kind})" for _, p in places if p.kind != "ELF"}
+        told = [line + scripts.get(line, "") for line in lines]
+        return [*told, *(f"{command}: {place.path}, {place.kind}" for command, place in places)]
+    return [*lines, *_named(fixture, language, context)]
+
+
+def _on_path(context: Context) -> list[tuple[str, OnPath]]:
+    """Return the commands of the system programs that were measured, each with what it is."""
+    return sorted(
+        {b.shown: b.on_path for b in context.binaries.values() if b.on_path is not None}.items()
+    )
+
+
+def _output(context: Context) -> str:
+    """Return where the output of programs went that choose their work by it; "" if none does."""
+    gone = {
+        name.removesuffix(".output"): value == '"discard"'
+        for name, value in context.declared.items()
+        if name.endswith(".output")
+    }
+    kept = [n.removesuffix(f".{SYSTEM}") for n, b in context.binaries.items() if b.on_path]
+    where = {name: gone.get(name, False) for name in (*kept, *gone)}
+    names = {
+        place: ", ".join(sorted(name for name, dropped in where.items() if dropped == discarded))
+        for place, discarded in (("kept in memory", False), ("/dev/null", True))
+    }
+    return "; ".join(f"of {listed}: {place}" for place, listed in names.items() if listed)
 
 
 def _named(fixture: Fixture, language: str, context: Context) -> list[str]:
@@ -216,6 +251,11 @@ def _notes(context: Context, summary: Summary) -> tuple[str, ...]:
     notes += [
         f"{path}: the last {count} samples skipped, as it kept failing"
         for path, count in context.skipped.items()
+    ]
+    notes += [
+        f"{command} is a {place.kind}: what that starts is measured as well"
+        for command, place in _on_path(context)
+        if place.kind.startswith("script")
     ]
     if context.resumed:
         after = ", ".join(str(count) for count in context.resumed)

@@ -204,6 +204,8 @@ class Run(Struct, frozen=True, kw_only=True):
     cpus: Annotated[str, Meta(description="the CPUs that programs were pinned to")]
     cpu_reason: Annotated[str, Meta(description="why these CPUs")]
     toolchain: Annotated[tuple[Toolchain, ...], Meta(description="of each language")]
+    c_library: Annotated[str, Meta(description="which C library programs start with; may be empty")]
+    output: Annotated[str, Meta(description="where output went, of programs that look; or empty")]
     launcher: Annotated[Hello, Meta(description="how fresh processes were started")]
     claims: Annotated[
         tuple[Claim, ...], Meta(description="with their verdicts; with `for` one for each value")

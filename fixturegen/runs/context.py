@@ -24,8 +24,10 @@ from fixturegen.launcher.hello import Hello
 from fixturegen.machine.values import Machine
 from fixturegen.model import Sha256, Text, Texts, Value, Whole, canonical
 
-FORMAT = 2  # 1 had neither a number nor digests of itself and of the compressed samples
-KNOWN = (1, FORMAT)
+FORMAT = 3  # 2 did not tell what was declared; 1 had no number and no digests either
+KNOWN = (1, 2, FORMAT)
+DECLARED = 3  # from this format on: what fixture.toml said (declared.py)
+DIGESTS = 2  # from this format on: of the file itself, and of the compressed samples
 RESTORE = "restore it from version control"
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}"  # of a run: also the name of its folder
@@ -101,7 +103,8 @@ class Context(Struct, frozen=True, kw_only=True):
     asked: Asked
     resumed: tuple[Whole, ...]  # how many samples were there at each resumption
     boot: Text = ""
-    declaration: Text = ""
+    declared: dict[Text, Text] = field(default_factory=dict)  # declared.py; not before format 3
+    c_library: Text = ""  # which one programs are started with, and its version; not before 3
     unmeasured: dict[Text, Text] = field(default_factory=dict)  # case to the reason
     storage: dict[Text, Text] = field(default_factory=dict)
     launcher: Hello = Hello()
@@ -168,9 +171,12 @@ def decode(content: bytes, shown: str) -> Context:
         if binary.name not in ("", name):
             raise errors.DataError(f"{shown}: binaries.{name[:80]}: has another name", RESTORE)
     parts = (context.digest, context.samples and context.samples.packed)
-    if context.format < FORMAT and any(parts):
+    if context.format < DIGESTS and any(parts):
         raise errors.DataError(f"{shown}: format: {context.format} has no digests", RESTORE)
-    if context.format == FORMAT and context.samples and not all(parts):
+    if (context.format < DECLARED) is bool(context.declared):
+        why = f"format {context.format} has none" if context.declared else "missing"
+        raise errors.DataError(f"{shown}: declared: {why}", RESTORE)
+    if context.format >= DIGESTS and context.samples and not all(parts):
         key = "samples.packed" if context.digest else "digest"
         raise errors.DataError(f"{shown}: {key}: missing", RESTORE)
     return context

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections import Counter
@@ -22,6 +21,7 @@ from fixturegen.machine import disturb
 from fixturegen.model import Case, Fixture, Sample
 from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, Context
+from fixturegen.runs.declared import declared
 from fixturegen.runs.execute import Execution, launcher_binary, starts
 from fixturegen.runs.options import Options
 from fixturegen.runs.placing import places
@@ -30,6 +30,7 @@ from fixturegen.runs.schedule import Step, rounds_of, runnable, schedule
 from fixturegen.runs.states import Interrupted, Measured, New
 from fixturegen.runs.summary import Summary
 from fixturegen.runs.unmeasured import here, storages, unmeasured
+from fixturegen.runs.versions import versions
 
 if TYPE_CHECKING:
     from fixturegen.tune import Guard
@@ -106,7 +107,8 @@ class Session:
             unmeasured=self.unmeasured,
             storage=storages(fixture, self.project.build),
             boot=self._boot(),
-            declaration=_declaration(fixture),
+            declared=declared(fixture),
+            c_library=self.built.c_library(),
             resumed=(),
         )
 
@@ -229,6 +231,7 @@ class Session:
         try:
             with launcher.Launcher(binary, self.project.root) as started:
                 self._keep(launcher=started.hello)
+                self._keep(**versions(started, ways, self.context))
                 started.meanwhile = self._meanwhile if self._places.others else None
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):
@@ -265,9 +268,3 @@ class Session:
         told = writer.finish(replace(told, lacking=states.lacking(told, self.summary)))
         stored = record.Stored(self.folder, told, self.project.shown(self.folder))
         return Measured(stored, self.summary)
-
-
-def _declaration(fixture: Fixture) -> str:
-    """Return a digest of what is started and how it is read; metrics may change at any time."""
-    programs = [replace(program, metrics={}) for program in fixture.programs]
-    return hashlib.sha256(repr(programs).encode()).hexdigest()

@@ -30,6 +30,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
 from fixturegen.runs import record
 from fixturegen.runs.context import NAME, RESTORE, Context
+from fixturegen.runs.declared import differing, listed
 from fixturegen.runs.options import Options
 from fixturegen.runs.record import CONTEXT, REPORT, SAMPLES, Stored
 from fixturegen.runs.rungs import changed
@@ -45,7 +46,6 @@ SAME = (
     ("rounds", "rounds"),
     ("seed", "seed"),
     ("languages", "languages"),
-    ("declaration", "programs, modes or lines in fixture.toml"),
     ("cpus", "CPUs"),
     ("boot", "boot of the machine"),
     ("unmeasured", "cases that can be measured"),
@@ -336,6 +336,8 @@ def options_of(fixture: Fixture, run: Interrupted, given: Options) -> Options:
 def insist_same(project: Project, kept: Context, now: Context) -> None:
     """Raise errors.UsageError if what is left of a run would not be measured as its beginning."""
     other = next((what for key, what in SAME if getattr(kept, key) != getattr(now, key)), None)
+    if other is None and kept.declared != now.declared:
+        other = listed(differing(kept.declared, now.declared)) + " in fixture.toml"
     if other is None and _digests(kept) != _digests(now):
         other = "binaries"
     if other is not None:

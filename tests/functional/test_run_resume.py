@@ -89,7 +89,7 @@ def test_another_declaration_is_refused(project: Tiny) -> None:
     folder = interrupted(project, "--label", "now")
     project.modes["third"] = ["slow", "9"]
     project.lay()
-    what = "programs, modes or lines in fixture.toml"
+    what = "act.mode.third in fixture.toml"
     assert_refused(project, folder, project("run", "--resume"), what)
 
 

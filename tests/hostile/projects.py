@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-OWN = Path(__file__).parents[2]
+OLD = Path(__file__).parents[1] / "old"  # a project as an older version left it
 STORED = "noise-ladder"  # a small run of the first format, which keeps no digest of its file
 SAMPLES = f"fixtures/{STORED}/reference/samples.jsonl.gz"
 REPORT = f"templates/{STORED}/report.txt.j2"
@@ -62,8 +62,8 @@ def tiny(root: Path, source: str = "int x;\n", toml: str = TOML) -> Path:
 def stored(root: Path, report: str | None = None) -> Path:
     """Lay out a project with a stored run, and perhaps another template of its text."""
     for folder in (f"templates/{STORED}", "templates/_lib", f"fixtures/{STORED}"):
-        shutil.copytree(OWN / folder, root / folder)
-    shutil.copy(OWN / f"fixtures/{STORED}.txt", root / f"fixtures/{STORED}.txt")
+        shutil.copytree(OLD / folder, root / folder)
+    shutil.copy(OLD / f"fixtures/{STORED}.txt", root / f"fixtures/{STORED}.txt")
     return put(root, {REPORT: report} if report is not None else {})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import shutil
 import sys
@@ -11,15 +12,15 @@ from pathlib import Path
 import pytest
 import whole
 
-from fixturegen import check, errors, files, report
+from fixturegen import check, errors, files, render, report
 from fixturegen.fixture.project import Project
 from fixturegen.runs import states
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "functional"))
 import laid
 
-ROOT = Path(__file__).resolve().parents[2]
-OLDER = "page-cache"  # the smallest of the committed runs, of format 1
+OLD = Path(__file__).resolve().parents[1] / "old"
+OLDER = "noise-ladder"  # of format 1
 SEED = 20261130
 
 
@@ -58,11 +59,17 @@ def swap(data: bytes, chance: random.Random) -> bytes:
 WAYS: Sequence[Callable[[bytes, random.Random], bytes]] = (flip, delete, insert, double, cut, swap)
 
 
+@functools.cache
+def sources(root: Path, name: str) -> dict[str, str]:
+    of = Project(root).load(name)
+    return render.fixture_files(Project(root), of, of.params, of.languages)
+
+
 def checked(project: Project, name: str) -> bool:
     """Return whether `check` finds that all agree."""
     found = check.Checked()
     try:
-        check.check_runs(project, project.load(name), found)
+        check.check_runs(project, project.load(name), sources(project.root, name), found)
     except errors.SpecError:  # a template that meets what is not there
         return False
     assert all(f.what and f.repair for f in found.findings or [])
@@ -120,8 +127,8 @@ def test_every_changed_byte_of_a_run_is_seen(tmp_path: Path) -> None:
 def older(root: Path) -> Project:
     """Return a project with a committed run of format 1."""
     for folder in (f"templates/{OLDER}", "templates/_lib", f"fixtures/{OLDER}"):
-        shutil.copytree(ROOT / folder, root / folder)
-    shutil.copy(ROOT / f"fixtures/{OLDER}.txt", root / "fixtures")
+        shutil.copytree(OLD / folder, root / folder)
+    shutil.copy(OLD / f"fixtures/{OLDER}.txt", root / "fixtures")
     return Project(root)
 
 

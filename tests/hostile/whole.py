@@ -5,6 +5,7 @@ The commands are done within this process by the functions that the command line
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,8 @@ PROFILE = {
 }  # fmt: skip
 KNOBS = {"governor": "performance", "smt": "unknown: hidden"}
 
+SOURCE = f"c/{NAME}/loop.c"
+
 
 def lay(root: Path) -> Project:
     """Return a project that agrees with itself, down to the last byte."""
@@ -84,7 +87,7 @@ def lay(root: Path) -> Project:
     binary = Binary(
         "0" * 63 + "1", "gcc -std=c11 -O3 -Wall -Wextra -Wpedantic -Werror -o out/loop loop.c",
         ("gcc",), elf, {"plain": (binding,)}, Kernel("step", 3, True), "loop.c", {"A": "b"},
-        {f"c/{NAME}/loop.c": "0" * 63 + "3"},
+        {SOURCE: hashlib.sha256((root / SOURCE).read_bytes()).hexdigest()},
     )  # fmt: skip
     stored = recorded.store(
         project, of, RUN,
@@ -94,7 +97,7 @@ def lay(root: Path) -> Project:
         storage={"build": "ext4 on vda"}, files={"data": Made(3, "0" * 63 + "2")},
         unmeasured={"loop.c.pre_fault": "no such tool"}, walls_ns={"loop.c.natural": 1000},
         skipped={"loop.c.natural": 1}, resumed=(2,), missing={"rust": "no cargo"},
-        options=("--seed 1",), disturbances=("another run",), boot="b", declaration="d",
+        options=("--seed 1",), disturbances=("another run",), boot="b", c_library="glibc 2.36",
         attached={
             "loop-c.folded": "loop;main;step 3\n",
             "loop-c.profile.json": json.dumps(PROFILE, indent=1, sort_keys=True) + "\n",
@@ -108,7 +111,9 @@ def checked(project: Project) -> check.Checked:
     """Do what `check` does, but for the programs."""
     found = check.Checked()
     try:
-        check.check_runs(project, project.load(NAME), found)
+        of = project.load(NAME)
+        texts = render.fixture_files(project, of, of.params, of.languages)
+        check.check_runs(project, of, texts, found)
     except errors.SpecError as error:  # the template meets what is not there, as check_named says
         found.add(Finding(NAME, "fixture", error.what, error.hint, error.exit_code))
     return found

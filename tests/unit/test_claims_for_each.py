@@ -236,7 +236,7 @@ def test_check_counts_each_and_names_the_one_that_fails(tmp_path: Path) -> None:
     stored = store(where, of)
     text_path(where, "a-loop").write_text(stored_text(where, of, stored))
     checked = Checked()
-    check_runs(where, of, checked)
+    check_runs(where, of, {}, checked)
     assert checked.claims == 3
     assert [one.what for one in checked.findings or () if one.kind == "claim"] == [
         "run noon: does not hold for Rust: The first is slower. [loop.*.natural.iter1 > 950]"

@@ -14,7 +14,7 @@ from fixturegen import errors, files
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
 from fixturegen.runs import record, states
-from fixturegen.runs.context import Asked
+from fixturegen.runs.context import FORMAT, Asked
 from fixturegen.runs.options import Options
 from tests.recorded import context, fixture, lay, samples, store
 
@@ -137,7 +137,7 @@ def test_what_is_left_must_be_measured_as_the_beginning(
     states.insist_same(project, kept, kept)
     other = {
         "params": {"x": 1}, "rounds": {"loop": 99}, "seed": 2, "languages": ("c",),
-        "declaration": "d", "cpus": {"loop": (7,)}, "boot": "b", "unmeasured": {"c": "why"},
+        "cpus": {"loop": (7,)}, "boot": "b", "unmeasured": {"c": "why"},
     }  # fmt: skip
     from fixturegen.build.binary import Binary
 
@@ -165,9 +165,9 @@ def test_a_run_of_the_first_format_is_read(tmp_path: Path) -> None:
     project, of = lay(tmp_path), fixture()
     folder = store(project, of, "old").folder
     plain = re.sub(
-        r'\n "(digest|number)": [^\n]*|\n  "packed": [^\n]*',
+        r'\n "(digest|number)": [^\n]*|\n  "packed": [^\n]*|\n "declared": {[^}]*},',
         "",
-        (folder / record.CONTEXT).read_text().replace('"format": 2', '"format": 1'),
+        (folder / record.CONTEXT).read_text().replace(f'"format": {FORMAT}', '"format": 1'),
     )
     (folder / record.CONTEXT).write_text(plain)
     found = states.stored(project, of.name, "old")

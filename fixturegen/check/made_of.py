@@ -1,0 +1,81 @@
+"""What a run was made of, beside what is there now: parameters, places of fixture.toml, sources.
+
+Compared are texts alone: what a compiler here makes of the sources is another question, which
+another machine answers otherwise. docs/proof.md says what follows from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from fixturegen.languages import LANGUAGES, same_flags
+from fixturegen.model import Fixture
+from fixturegen.runs.context import DECLARED, Context
+from fixturegen.runs.declared import declared, differing, listed
+
+
+class Difference(Struct, frozen=True):
+    """What differs, as the end of a sentence on the run; path: the source that does, or ""."""
+
+    told: str
+    path: str = ""
+
+
+def differences(
+    fixture: Fixture, context: Context, texts: Mapping[str, str]
+) -> Iterator[Difference]:
+    """Yield what the run was made of and the project no longer says; texts: its sources now."""
+    before, after = context.declared_params, fixture.params
+    names = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
+    if names:
+        yield Difference(f"was made with other parameters: {listed(names)}")
+    if context.format >= DECLARED:
+        places = differing(context.declared, declared(fixture))
+        if places:
+            yield Difference(f"was made with another fixture.toml: {listed(places)}")
+    yield from _flags(fixture, context)
+    yield from _sources(context, texts)
+
+
+def _flags(fixture: Fixture, context: Context) -> Iterator[Difference]:
+    now = {
+        p.binary(name, b): LANGUAGES[name].shown(p, b)
+        for p in fixture.programs
+        for name in p.languages
+        for b in p.builds_in(name)
+    }
+    for binary, facts in context.binaries.items():
+        if binary not in now:
+            yield Difference(f"has {binary}, which the fixture no longer has")
+        elif not same_flags(facts.shown, now[binary]):
+            yield Difference(f"used other flags of {binary}: {facts.shown}")
+
+
+def _sources(context: Context, texts: Mapping[str, str]) -> Iterator[Difference]:
+    recorded = {
+        path: digest for b in context.binaries.values() for path, digest in b.sources.items()
+    }
+    for path, digest in sorted(recorded.items()):
+        if path not in texts:
+            yield Difference(f"is of {path}, which is no longer there", path)
+        elif hashlib.sha256(texts[path].encode()).hexdigest() != digest:
+            yield Difference(f"is of another {path.rpartition('/')[2]}: {path}", path)
+
+
+def unproven(context: Context) -> str:
+    """Return what a run of an older format does not tell, so that it cannot be compared; or ""."""
+    lacking = []
+    built = [b for b in context.binaries.values() if b.elf or b.commands]
+    if any(not binary.sources for binary in built):
+        lacking.append("its sources")
+    if context.format < DECLARED:
+        lacking.append("its programs, modes and lines")
+    return (
+        f"has format {context.format}, which does not record {' and '.join(lacking)}: "
+        "whether these are still the same cannot be told"
+        if lacking and context.format < DECLARED
+        else ""
+    )

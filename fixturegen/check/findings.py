@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fixturegen import errors, files, render, report
+from fixturegen import damage, errors, files, render, report
 from fixturegen.check.made_of import differences, unproven
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
@@ -123,6 +123,10 @@ def check_orphans(project: Project, checked: Checked) -> None:
         if (text or runs) and owner not in known:
             what = f"{project.shown(project.fixtures / name)}: there is no fixture {owner!r}"
             checked.add(Finding(owner, "report", what, "remove it, or restore its fixture"))
+    for path in render.abandoned(project, known):
+        owner = path.rpartition("/")[2]
+        what = f"{path}/: was rendered from a fixture {owner!r}, which is not there"
+        checked.add(Finding(owner, "render", what, "remove it, or restore its fixture"))
 
 
 def _check_text(project: Project, fixture: Fixture, checked: Checked) -> str | None:
@@ -149,8 +153,9 @@ def _check_programs(
     for path, text in expected.items():
         if contents[path] is None:
             checked.add(Finding(fixture.name, "render", f"{path} is missing", repair))
-        elif contents[path] != text.encode():
-            what = f"{path} is not what the templates give"
+        elif (content := contents[path]) != text.encode():
+            done = damage.difference(content or b"", text.encode())
+            what = f"{path} {done or 'is not what the templates give'}"
             checked.add(Finding(fixture.name, "render", what, repair))
     for path in render.leftovers(project, fixture, expected):
         what = f"{path} is a program that the templates no longer give"
@@ -195,7 +200,10 @@ def _check_run(
         checked.undecided += result.verdict.state == "undecided"
         if result.verdict.state == "fails":
             what = f"does not hold{result.about}: {result.claim.text} [{result.claim.holds}]"
-            repair = f"fixturegen run {fixture.name}"
+            repair = (
+                "the sentence or the program: this run shows the contrary, and stays as it is; "
+                f"fixturegen run {fixture.name} measures a further one"
+            )
             checked.add(Finding(fixture.name, "claim", f"run {run}: {what}", repair))
 
 
@@ -239,8 +247,10 @@ def _compare(
     repair = f"fixturegen report {fixture.name}"
     if not files.exists(path):
         what = f"{project.shown(path)} is missing"
-    elif files.read_bytes(path) == expected:
+    elif (content := files.read_bytes(path)) == expected:
         return
     else:
-        what = f"{project.shown(path)} is not what the samples of run {stored.context.run} give"
+        done = damage.difference(content, expected)
+        given = f"is not what the samples of run {stored.context.run} give"
+        what = f"{project.shown(path)} {done or given}"
     checked.add(Finding(fixture.name, "report", what, repair))

@@ -32,11 +32,11 @@ def differences(
     names = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
     if names:
         yield Difference(f"was made with other parameters: {listed(names)}")
-    if context.format >= DECLARED:
-        places = differing(context.declared, declared(fixture))
-        if places:
-            yield Difference(f"was made with another fixture.toml: {listed(places)}")
-    yield from _flags(fixture, context)
+    known = context.format >= DECLARED
+    if places := differing(context.declared, declared(fixture)) if known else []:
+        yield Difference(f"was made with another fixture.toml: {listed(places)}")
+    else:
+        yield from _flags(fixture, context)
     yield from _sources(context, texts)
 
 

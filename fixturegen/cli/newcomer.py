@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import click
 
@@ -10,10 +11,29 @@ from fixturegen import errors, files
 from fixturegen.cli.common import project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say
-from fixturegen.fixture.project import NAME, NAMED, builtin_templates
+from fixturegen.fixture.project import NAME, NAMED, Project, builtin_templates
 from fixturegen.languages import LANGUAGES
 
 BEGINNING, SCHEMA = "_new", "fixture.schema.json"
+
+
+IGNORED = ("/build/", "/*/*/out/", "/*/*/target/")
+# Byte for byte: no line ending is changed on its way through git, on whatever system.
+KEPT = ("/templates/** -text", "/fixtures/** -text", *(f"/{name}/** -text" for name in LANGUAGES))
+
+
+def _for_git(project: Project) -> Iterator[tuple[str, str]]:
+    """Add to .gitignore and .gitattributes what is not in them; yield each with what was done."""
+    for name, wanted in ((".gitignore", IGNORED), (".gitattributes", KEPT)):
+        path = project.root / name
+        there = files.read_if_there(path)
+        lines = (there or b"").decode(errors="surrogateescape")
+        missing = [line for line in wanted if line not in lines.splitlines()]
+        if missing:
+            gap = "" if lines.endswith("\n") or not lines else "\n"
+            added = "".join(f"{line}\n" for line in ("# fixturegen", *missing))
+            files.write(path, (lines + gap + added).encode(errors="surrogateescape"))
+            yield name, "create" if there is None else "update"
 
 
 def _schema() -> bytes:
@@ -36,8 +56,10 @@ def command(ctx: click.Context, name: str) -> None:
     \b
     fixturegen new p05-branches && fixturegen run p05-branches
 
-    Nothing else changes. Its fixture.toml explains itself, to an editor too, with the schema
-    beside it; a template renders to a file that a reader of your article can compile by hand.
+    Its fixture.toml explains itself, to an editor too, with the schema beside it; a template
+    renders to a file that a reader of your article can compile by hand. Nothing else changes, but
+    for lines in .gitignore and .gitattributes: what is built stays out of version control, and
+    every text in it byte for byte as it was written.
     """
     if not NAME.match(name):
         raise errors.UsageError(f"{name!r} is not the name of a fixture", NAMED)
@@ -59,6 +81,7 @@ def command(ctx: click.Context, name: str) -> None:
     files.write_folder(folder, beginning)
     say(
         *(f"create     {project.shown(folder / each)}" for each in beginning),
+        *(f"{verb:<9}  {name}" for name, verb in _for_git(project)),
         "",
         "Next:",
         f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt",

@@ -31,6 +31,7 @@ def place(project: Project, fixture: Fixture, run: Measured) -> Placed:
             f"{error.hint + '; ' if error.hint else ''}the raw data is kept in "
             f"{project.shown(folder)}; then: fixturegen report {fixture.name} --run "
             + shlex.quote(folder.name)
+            + " --replace" * bool(run.lacking)
         )
         raise
     return states.settle(project, run, text)
@@ -82,7 +83,7 @@ def _say_place(project: Project, run: Context, placed: Placed) -> None:
     say(f"not the fixture's text, because: {'; '.join(placed.lacking)}")
     before = f"{current} is as it was" if placed.before else f"there is no {current} yet"
     say(f"  {before}; this run's text: {shown}")
-    say(f"  to make it the text: fixturegen report {run.fixture} --run {run.run}")
+    say(f"  to make it the text: fixturegen report {run.fixture} --run {run.run} --replace")
 
 
 def short_table(summary: Summary) -> list[str]:

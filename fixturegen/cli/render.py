@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from fixturegen import bounds, files, render
+from fixturegen import bounds, damage, files, render
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference
@@ -32,7 +32,9 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     project = project_of(ctx)
     changes = _changes(project, project.choose(names), keep=not check)
     for change in changes if diff else ():  # before the first is written: this too may be too much
-        if change.verb in ("create", "update"):
+        if done := damage.difference(change.old, change.text.encode()):
+            say(f"{change.path} {done}")
+        elif change.verb in ("create", "update"):
             say_difference(change.old, change.text, change.path)
     for change in changes:
         if not check and change.verb == "remove":

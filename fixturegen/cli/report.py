@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from fixturegen import bounds, errors, files, report
+from fixturegen import bounds, damage, errors, files, render, report
+from fixturegen.check.made_of import differences
 from fixturegen.cli.common import names_argument, project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_difference, say_error
@@ -28,27 +29,35 @@ from fixturegen.units import plural
     "newest complete one.",
 )
 @click.option(
+    "--replace",
+    is_flag=True,
+    help="With --run: also if that run is not what the fixture declares, or had failed samples.",
+)
+@click.option(
     "--check",
     is_flag=True,
     help="Write nothing; exit 1 and show the difference if a text is not what its stored "
     "samples give.",
 )
 @click.pass_context
-def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, check: bool) -> None:
+def command(
+    ctx: click.Context, names: tuple[str, ...], run_name: str | None, replace: bool, check: bool
+) -> None:
     """Write the fixtures' texts again from stored samples; starts no process.
 
     \b
     fixturegen report                    every text again, from the run it names
-    fixturegen report p04 --run quiet    another stored run becomes the text
+    fixturegen report p04 --run quiet    another stored run becomes the text; one that is not what
+                                         the fixture declares only with --replace
     fixturegen report --check            byte for byte the same, on any machine?
     """
     project = project_of(ctx)
     chosen = project.choose(names)
-    if run_name and len(chosen) > 1:
-        raise errors.UsageError("--run takes one FIXTURE", f"one of: {', '.join(chosen)}")
+    _insist_one(run_name, chosen, replace=replace)
     made, codes = [], [0]  # all texts before the first is written, so that an error leaves nothing
     for name in chosen:
         try:
+            _insist_replaceable(project, name, run_name, check or replace)
             made += _made(project, name, run_name, keep=not check, told=bool(names))
         except (errors.CheckError, errors.DataError) as error:  # hinders no other fixture
             say_error(error)
@@ -57,6 +66,7 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
     for each in made:
         if each.text is None:
             say(f"{'no run':<9}  {each.fixture}: fixturegen run {each.fixture}", err=check)
+            codes.append(errors.CheckError.exit_code if check else 0)  # nothing was compared
         elif not check:
             _write(project, each)
         elif _differs(project, each.path, each.text):
@@ -69,6 +79,34 @@ def command(ctx: click.Context, names: tuple[str, ...], run_name: str | None, ch
         say(f"{differ}; repair: {typed}", err=True)
         codes.append(errors.CheckError.exit_code)
     ctx.exit(max(codes))
+
+
+def _insist_one(run_name: str | None, chosen: list[str], *, replace: bool) -> None:
+    if run_name == "" or (replace and run_name is None):
+        raise errors.UsageError("which run?", "--run NAME; fixturegen list FIXTURE shows them")
+    if run_name and len(chosen) > 1:
+        raise errors.UsageError("--run takes one FIXTURE", f"one of: {', '.join(chosen)}")
+
+
+def _insist_replaceable(project: Project, name: str, run: str | None, replace: bool) -> None:
+    """Raise errors.UsageError if the text that there is must not become that of `run`."""
+    if run is None or replace:
+        return
+    fixture, stored = project.load(name), states.stored(project, name, run)
+    texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
+    reasons = [*(stored.context.lacking or ())]
+    reasons += [each.told for each in differences(fixture, stored.context, texts)]
+    path = states.text_path(project, name)
+    there = files.is_file(path)
+    before = states.named(files.read_text(path), name) if there else None
+    if not reasons or before == run:
+        return
+    shown = project.shown(path)
+    instead = f"{shown}, which is of run {before or '(unknown)'}" if there else shown
+    raise errors.UsageError(
+        f"run {run} does not become {instead}: {'; '.join(reasons)}",
+        f"{shlex.join(['fixturegen', 'report', name, '--run', run])} --replace does it anyway",
+    )
 
 
 class Made(Struct, frozen=True):
@@ -110,17 +148,22 @@ def _made(
 
 def _write(project: Project, made: Made) -> None:
     text = made.text or ""
+    before = files.read_if_there(made.path) or b""
     if made.run:
         changed = states.become_text(project, made.fixture, made.run, text)
     else:
         changed = files.write(made.path, text)
     if made.run or changed:
-        of = f"  (run {made.run})" if made.run else ""
+        old = states.named(before.decode(errors="replace"), made.fixture) or made.run
+        instead = f", in place of run {old}" if old != made.run else ""
+        of = f"  (run {made.run}{instead})" if made.run else ""
         say(f"{'update' if changed else 'identical':<9}  {project.shown(made.path)}{of}")
 
 
 def _differs(project: Project, path: Path, text: str) -> bool:
     old = files.read_bytes(path) if files.is_file(path) else b""
-    if old != text.encode():
+    if done := damage.difference(old, text.encode()):
+        say(f"{project.shown(path)} {done}")
+    elif old != text.encode():
         say_difference(old, text, project.shown(path))
     return old != text.encode()

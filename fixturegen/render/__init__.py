@@ -1,6 +1,7 @@
 """Templates and values to text, in a sandbox; what nothing has changed is not rendered again."""
 
 from fixturegen.render.sources import (
+    abandoned,
     environment,
     finalizer,
     fixture_files,
@@ -10,6 +11,7 @@ from fixturegen.render.sources import (
 )
 
 __all__ = [
+    "abandoned",
     "environment",
     "finalizer",
     "fixture_files",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fixturegen import bounds, errors, files
+from fixturegen import bounds, damage, errors, files
 from fixturegen.errors import nearest
 from fixturegen.fixture.checks import LONGEST
 from fixturegen.fixture.project import Project
@@ -84,6 +84,11 @@ def _checked_text(content: bytes, shown: str) -> str:
             f"{shown}: not UTF-8: byte {error.start} is 0x{content[error.start]:02x}",
             "save the file as UTF-8",
         ) from error
+    if line := damage.conflict(content):
+        what = "a merge conflict that is not resolved"
+        raise errors.SpecError(f"{shown}:{line}: has {what}", damage.RESOLVE)
+    if wrong := damage.line_endings(content):
+        raise errors.SpecError(f"{shown}: has {wrong}", damage.repair(shown))
     bad = re.search(r"[\x00-\x08\x0b-\x1f\x7f\ufeff]", text)
     if bad:
         line = text.count("\n", 0, bad.start()) + 1
@@ -266,6 +271,19 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
         for language in LANGUAGES
         for path in _below(project.root, f"{language}/{fixture.name}", expected)
         if _made(project.root / path)
+    ]
+
+
+def abandoned(project: Project, known: Container[str]) -> list[str]:
+    """Return the source folders that were rendered from fixtures which are not `known`."""
+    return [
+        f"{language}/{name}"
+        for language in LANGUAGES
+        for name in files.names(project.root / language)
+        if name not in known
+        and any(
+            _made(project.root / path) for path in _below(project.root, f"{language}/{name}", ())
+        )
     ]
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
 
-from fixturegen import errors
+from fixturegen import damage, errors
 from fixturegen.build.binary import Binary
 from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
@@ -205,6 +205,9 @@ def parse(content: bytes, shown: str) -> object:
     except RecursionError as error:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
+        if line := damage.conflict(content):
+            what = f"{shown}: line {line}: has a merge conflict: two runs of one name"
+            raise errors.DataError(what, RESTORE) from error
         raise errors.DataError(f"{shown}: is not JSON: {error}", RESTORE) from error
     return values
 

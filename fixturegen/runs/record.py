@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fixturegen import bounds, errors, files
+from fixturegen import bounds, damage, errors, files
 from fixturegen.fixture.project import Project
 from fixturegen.model import Sample
 from fixturegen.runs import context
@@ -136,6 +136,9 @@ def read_context(project: Project, folder: Path) -> Context:
         if said != there:
             raise errors.DataError(f"{shown}: {key}: {said[:80]!r} lies at {there!r}", RESTORE)
     if recorded.digest and not context.proven(content, recorded.digest):
+        if context.proven(damage.undone(content), recorded.digest):
+            wrong = damage.line_endings(content) or "another number of final newlines"
+            raise errors.CheckError(f"{shown}: has {wrong}", damage.repair(shown))
         raise errors.CheckError(f"{shown}: is not what the run wrote", RESTORE)
     return recorded
 
@@ -238,6 +241,10 @@ class Stored(Struct, frozen=True):
         except errors.FileError as error:
             raise errors.CheckError(error.what, RESTORE) from error
         if hashlib.sha256(content).hexdigest() != digest:
+            if hashlib.sha256(damage.undone(content)).hexdigest() == digest:
+                wrong = damage.line_endings(content) or "another number of final newlines"
+                path = f"{self.shown}/{name}"
+                raise errors.CheckError(f"{path}: has {wrong}", damage.repair(path))
             raise errors.CheckError(
                 f"{self.shown}/{name}: is not the file that the run kept", RESTORE
             )

@@ -25,7 +25,7 @@ from shlex import quote
 
 from msgspec import Struct
 
-from fixturegen import errors, files
+from fixturegen import damage, errors, files
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture, written
 from fixturegen.runs import record
@@ -445,15 +445,23 @@ def current_run(project: Project, fixture: str) -> str | None:
         all_stored = (stored(project, fixture, name) for name in reversed(known))
         return next((each.context.run for each in all_stored if each.context.complete), None)
     shown = project.shown(path)
-    if not known:
-        raise errors.CheckError(f"{shown} has no stored run behind it", f"fixturegen run {fixture}")
-    hint = f"fixturegen report {fixture} --run {known[-1]} (stored: {', '.join(known[-5:])})"
-    name = named(files.read_bytes(path).decode(errors="replace"), fixture)
+    content = files.read_bytes(path)
+    name = named(content.decode(errors="replace"), fixture)
+    if name is not None and name in known:
+        return name
+    if line := damage.conflict(content):
+        what = f"{shown}: line {line}: has a merge conflict that is not resolved"
+        raise errors.CheckError(what, damage.RESOLVE)
+    other = f"fixturegen report {fixture} --run NAME --replace makes another run's text of it"
+    stored_ = f"{other} (stored: {', '.join(known[-5:])})" if known else f"fixturegen run {fixture}"
     if name is None:
-        raise errors.CheckError(f"{shown} does not name its run in its head", hint)
-    if name not in known:
-        raise errors.CheckError(f"{shown} comes from run {name}, which is not stored", hint)
-    return name
+        what = f"{shown} does not name its run in its head"
+        raise errors.CheckError(what, f"{RESTORE}; or {stored_}")
+    folder = project.shown(run_folder(project, fixture, name))
+    raise errors.CheckError(
+        f"{shown} comes from run {name}, which is not stored",
+        f"restore {folder}/ from version control; or {stored_}",
+    )
 
 
 def named(text: str, fixture: str) -> str | None:
@@ -461,7 +469,7 @@ def named(text: str, fixture: str) -> str | None:
 
     The head is the lines `fixture    NAME` and, right below, `run        NAME, DATE, seed N`.
     """
-    lines = text.split("\n")
+    lines = text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
     places = [place for place, line in enumerate(lines) if line.startswith("run  ")]
     places = [place for place in places if lines[place - 1].startswith("fixture  ")]
     if len(places) != 1 or not 0 < places[0] < HEAD:

@@ -187,7 +187,7 @@ def test_a_text_of_other_programs_is_found(tiny: Callable[..., Tiny]) -> None:
     assert project("render").code == 0
     done = project("check")
     assert done.code == 1
-    assert "used other parameters than the templates" in done.said
+    assert "behind the text, was made with other parameters: step" in done.said
     assert "repair: fixturegen run tiny" in done.said
 
 
@@ -227,4 +227,4 @@ def test_a_text_of_other_flags_is_found(tiny: Callable[..., Tiny]) -> None:
     assert project("render").code == 0
     done = project("check")
     assert done.code == 1
-    assert "used other flags of act.c than the templates" in done.said
+    assert "was made with another fixture.toml: act.build.default.c.cflags" in done.said

@@ -136,8 +136,11 @@ NO_NAMES = {
 }
 
 CHARACTERS = {
-    "CR LF": (SOURCE.replace("\n", "\r\n"), [f"{AT}:1", r"'\r'", "LF line ends"]),
-    "BOM": ("\ufeff" + SOURCE, [f"{AT}:1", "byte order mark"]),
+    "CR LF": (
+        SOURCE.replace("\n", "\r\n"),
+        [AT, "has CR LF line endings in 7 of 7 lines", "sed -i"],
+    ),
+    "BOM": ("\ufeff" + SOURCE, [AT, "has a byte order mark"]),
     "NUL": (SOURCE + "\0", [f"{AT}:8", r"'\x00'"]),
     "vertical tab": (SOURCE + "\x0b", [f"{AT}:8", r"'\x0b'"]),
     "Latin-1": (SOURCE.replace("value", "größe").encode("latin-1"), [AT, "UTF-8", "0xf6"]),

@@ -23,7 +23,9 @@ def test_the_first_ten_minutes(tmp_path: Path) -> None:
     made = laid.run(tmp_path, "new", "p05-branches")
     assert (made.code, made.err) == (0, "")
     assert [line for line in made.out.splitlines() if line.startswith("create")] == [
-        f"create     templates/p05-branches/{name}" for name in FILES
+        *(f"create     templates/p05-branches/{name}" for name in FILES),
+        "create     .gitignore",
+        "create     .gitattributes",
     ]
     assert "fixturegen run p05-branches" in made.out
     ran = laid.run(tmp_path, "run", "p05-branches")
@@ -84,7 +86,8 @@ def test_in_a_project_nothing_else_changes(tmp_path: Path) -> None:
     assert laid.call(inner, "new", "p02-more").code == 0
     after = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
     added = {str(p.relative_to(tmp_path)) for p in after.keys() - before.keys()}
-    assert added == {f"templates/p02-more/{name}" for name in FILES}
+    for_git = {".gitignore", ".gitattributes"}
+    assert added == {f"templates/p02-more/{name}" for name in FILES} | for_git
     assert {path: after[path] for path in before} == before
     names = [entry["name"] for entry in json.loads(laid.call(tmp_path, "list", "--json").out)]
     assert names[:2] == ["p01", "p02-more"]

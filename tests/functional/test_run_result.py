@@ -33,10 +33,16 @@ def test_fewer_rounds_never_replace_the_text(tiny: Callable[..., Tiny]) -> None:
     assert (project.text.read_bytes(), project.text.stat().st_mtime_ns) == before
     assert "not the fixture's text, because: fewer rounds than declared" in done.out
     assert "fixtures/tiny/try/report.txt" in done.out
-    command = "fixturegen report tiny --run try"
+    command = "fixturegen report tiny --run try --replace"
     assert command in done.out
+    refused = project("report", "tiny", "--run", "try")
+    assert refused.code == 2, refused.said
+    lacks = "run try does not become fixtures/tiny.txt, which is of run whole: fewer rounds"
+    assert lacks in refused.err and command in refused.err
+    assert (project.text.read_bytes(), project.text.stat().st_mtime_ns) == before
     own = (project.root / "fixtures" / "tiny" / "try" / "report.txt").read_text()
-    assert project(*command.split()[1:]).code == 0
+    done = project(*command.split()[1:])
+    assert done.code == 0 and "(run try, in place of run whole)" in done.out, done.said
     assert project.text.read_text() == own != before[0].decode()
 
 
@@ -118,11 +124,11 @@ def test_unknown_format_is_refused_with_the_version_that_reads_it(
     project = tiny(rounds=1)
     assert project("run", "--label", "newer").code == 0
     (folder,) = project.finished()
-    edit_context(folder, format=3, fixturegen="9.1")
+    edit_context(folder, format=99, fixturegen="9.1")
     for command in (["check"], ["report"]):
         done = project(*command)
         assert done.code == 1, done.said
-        assert "format 3 is unknown to this version" in done.said
+        assert "format 99 is unknown to this version" in done.said
         assert "fixturegen 9.1 wrote it and can read it" in done.said
     assert project("run", "--label", "next").code == 0, "one foreign run hinders no new one"
 

@@ -66,7 +66,9 @@ def test_a_report_made_by_hand_takes_the_place_of_the_one_beside_the_data(
 def test_a_report_made_by_hand_of_failed_samples_is_noted(tiny: Callable[..., Tiny]) -> None:
     project = tiny(rounds=1, modes={"calm": ["value", "7"], "bad": ["complain"]})
     assert project("run", "--label", "now").code == 5
-    assert project("report", "tiny", "--run", "now").code == 0
+    refused = project("report", "tiny", "--run", "now")
+    assert refused.code == 2 and "does not become fixtures/tiny.txt: 1 failed" in refused.err
+    assert project("report", "tiny", "--run", "now", "--replace").code == 0
     done = project("check")
     assert done.code == 0, done.said
     assert "note    fixtures/tiny.txt comes from run now, which has 1 failed sample\n" in done.out

@@ -60,7 +60,7 @@ def test_a_text_that_names_no_stored_run_is_a_finding_and_stays(tmp_path: Path, 
     done = laid.call(tmp_path, "check")
     assert done.code == 1 and f"report  {TEXT} " in done.out and "all agree" not in done.out
     assert ", 0 texts, " in done.out and ", 2 stored runs, " in done.out
-    command = f"fixturegen report {NAME} --run later (stored: noon, later)"
+    command = f"fixturegen report {NAME} --run NAME --replace makes another run's text of it"
     assert command in done.out
     for words in (("report", "--check"), ("report",)):
         done = laid.call(tmp_path, *words)

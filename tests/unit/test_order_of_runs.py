@@ -36,7 +36,7 @@ def test_runs_without_a_number_are_older_and_in_the_order_of_their_start(tmp_pat
     project, of = lay(tmp_path), fixture()
 
     def first_format(plain: dict[str, object]) -> None:
-        for key in ("number", "digest"):
+        for key in ("number", "digest", "declared"):
             del plain[key]
         plain["format"] = 1
         samples = plain["samples"]

@@ -65,6 +65,8 @@ def check_named(project: Project, name: str, checked: Checked) -> None:
         check_fixture(project, fixture, checked)
     except errors.SpecError as error:  # one of its templates
         checked.add(_wrong(name, error))
+    except errors.FileError as error:  # hides nothing of the other fixtures
+        checked.add(_damaged(name, "fixture", error))
 
 
 def _wrong(name: str, error: errors.FixturegenError) -> Finding:

@@ -210,8 +210,6 @@ def parse(content: bytes, shown: str) -> object:
             raise errors.DataError(what, RESTORE) from error
         if wrong := damage.line_endings(content):
             raise errors.DataError(f"{shown}: has {wrong}", damage.repair(shown)) from error
-        if not content.strip(b"\0 \n"):
-            raise errors.DataError(f"{shown}: is empty", RESTORE) from error
         raise errors.DataError(f"{shown}: is not JSON: {error}", RESTORE) from error
     return values
 

@@ -286,8 +286,10 @@ def _under_way(project: Project, folder: Path) -> Context:
     """Return the context of a run under way; raises as `record.read_context`, with what helps."""
     try:
         return record.read_context(project, folder)
-    except (errors.CheckError, errors.DataError) as error:  # no version control has it
-        error.hint = f"rm -r {quote(project.shown(folder))} removes this run, which cannot go on"
+    except (errors.CheckError, errors.DataError) as error:
+        if error.hint == RESTORE:  # no version control has it
+            shown = quote(project.shown(folder))
+            error.hint = f"rm -r {shown} removes this run, which cannot go on"
         raise
 
 

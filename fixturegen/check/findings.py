@@ -239,7 +239,7 @@ def _check_made_of(
 ) -> None:
     """Compare what the run behind the text was made of with what is there now."""
     repair = f"fixturegen run {fixture.name}"
-    for what in differences(fixture, context, texts):
+    for what in differences(project, fixture, context, texts):
         newer = f" ({since})" if (since := _since(project, context, what.path)) else ""
         stale = f"run {context.run}, behind the text, {what.told}{newer}"
         checked.add(Finding(fixture.name, "run", stale, repair))

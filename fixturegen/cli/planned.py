@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.table import aligned
 from fixturegen.runs.options import Options
-from fixturegen.runs.schedule import Block, blocks, rounds_of, schedule
+from fixturegen.runs.schedule import SCHEDULES, Step, rounds_of, schedule
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:
@@ -16,11 +16,10 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
     plans = []
     for fixture in fixtures:
         rounds = rounds_of(fixture, options.rounds)
-        chosen = options.chosen(fixture)
+        steps = schedule(fixture, options.chosen(fixture), rounds, options.seed)
         if not as_json:
-            _show(fixture, blocks(fixture, chosen, rounds), options.seed)
+            _show(fixture, steps, rounds, options.seed)
             continue
-        steps = schedule(fixture, chosen, rounds, options.seed)
         plans.append(
             {
                 "fixture": fixture.name,
@@ -34,18 +33,22 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
         say_json(plans)
 
 
-def _show(fixture: Fixture, planned: Sequence[Block], seed: int) -> None:
+def _show(fixture: Fixture, steps: Sequence[Step], rounds: Mapping[str, int], seed: int) -> None:
     """Print how many processes there are, and each program's first round."""
-    total = sum(len(block.cases) * block.rounds for block in planned)
-    say(f"{fixture.name}: {total} fresh processes, seed {seed}")
+    order = f", {SCHEDULES[True]}" if fixture.interleave else ""
+    say(f"{fixture.name}: {len(steps)} fresh processes, seed {seed}{order}")
+    first = [step for step in steps if step.round == 1]
     for program in fixture.programs:
-        own = [block for block in planned if block.program is program]
-        cases = sum(len(block.cases) for block in own)
-        say(
-            "",
-            f"{program.name}: {cases} cases x {own[0].rounds} rounds, "
-            f"{program.order}; the first round:",
-        )
-        steps = [step for block in own for step in block.round(1, seed)]
-        first = [[str(step.position + 1), step.case.path] for step in steps]
-        say(*aligned(["process", "case"], first, "rl").split("\n"))
+        own = [step for step in first if step.case.program == program.name]
+        what = f"{program.name}: {len(own)} cases x {rounds[program.name]} rounds, {program.order}"
+        if fixture.interleave:
+            say(what)
+        else:
+            say("", f"{what}; the first round:", *_listed(own))
+    if fixture.interleave:
+        say("", "The first round of each:", *_listed(first))
+
+
+def _listed(steps: Sequence[Step]) -> list[str]:
+    rows = [[str(step.position + 1), step.case.path] for step in steps]
+    return aligned(["process", "case"], rows, "rl").split("\n")

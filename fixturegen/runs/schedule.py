@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from fixturegen.model import Case, Fixture, Program
+
+SCHEDULES = {True: "one schedule over all programs", False: "programs one after the other"}
 
 
 class Step(NamedTuple):
@@ -42,49 +44,12 @@ def runnable(
     return cases
 
 
-class Block(NamedTuple):
-    """Cases that are started round by round; a ladder has one a rung."""
+class Turn(NamedTuple):
+    """Cases of one round that are started one right after the other."""
 
     program: Program
+    round: int
     cases: list[Case]
-    rounds: int
-    position: int  # of its first process
-
-    def round(self, number: int, seed: int) -> list[Step]:
-        """Return the steps of one round, from 1.
-
-        Its order sorts the cases by SHA-256 over seed, program, round and case: a shuffle whose
-        stream no library's version can change.
-        """
-        order = self.cases
-        if self.program.order == "shuffled" and len(order) > 1:
-            prefix = f"{seed}/{self.program.name}/{number}/"
-            order = sorted(order, key=lambda case: _rank(prefix, case))
-        begin = self.position + (number - 1) * len(order)
-        return [Step(case, number, begin + i) for i, case in enumerate(order)]
-
-
-def blocks(
-    fixture: Fixture,
-    languages: Collection[str],
-    rounds: Mapping[str, int],
-    without: Collection[str] = (),
-) -> list[Block]:
-    """Return the blocks of a run in their order: a program each, or on a ladder a mode each.
-
-    What a rung changes about the machine is so changed once.
-    """
-    ordered: list[Block] = []
-    position = 0
-    for program in fixture.programs:
-        cases = runnable(fixture, program, languages, without)
-        rungs = [cases]
-        if program.order == "ladder":
-            rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
-        for rung in rungs:
-            ordered.append(Block(program, rung, rounds[program.name], position))
-            position += len(rung) * rounds[program.name]
-    return ordered
 
 
 def schedule(
@@ -94,14 +59,57 @@ def schedule(
     seed: int,
     without: Collection[str] = (),
 ) -> list[Step]:
-    """Return all steps: the blocks one after the other, rounds within."""
-    return [
-        step
-        for block in blocks(fixture, languages, rounds, without)
-        for number in range(1, block.rounds + 1)
-        for step in block.round(number, seed)
+    """Return all steps: program by program, or with `interleave` those of all programs together.
+
+    Interleaved, round k of a program's n is at (k - 1/2) / n of the run, so that a drift meets all
+    programs alike, and rounds at the same place are shuffled as one.
+    """
+    turns = [
+        turn
+        for program in fixture.programs
+        for turn in _turns(
+            program, runnable(fixture, program, languages, without), rounds[program.name], seed
+        )
     ]
+    if fixture.interleave:
+        turns.sort(key=lambda turn: _place(turn, rounds[turn.program.name], seed))
+    cases = [(case, turn.round) for turn in turns for case in turn.cases]
+    return [Step(case, number, position) for position, (case, number) in enumerate(cases)]
 
 
-def _rank(prefix: str, case: Case) -> bytes:
-    return hashlib.sha256((prefix + case.path).encode()).digest()
+def _turns(program: Program, cases: list[Case], rounds: int, seed: int) -> Iterator[Turn]:
+    """Yield the rounds of one program in their order; on a ladder all of a mode before the next.
+
+    What a rung changes about the machine is so changed once.
+    """
+    rungs = [cases]
+    if program.order == "ladder":
+        rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
+    for rung in rungs:
+        for number in range(1, rounds + 1):
+            if program.order == "shuffled":
+                yield from _shuffled(Turn(program, number, rung), seed)
+            elif rung:
+                yield Turn(program, number, rung)
+
+
+def _shuffled(turn: Turn, seed: int) -> list[Turn]:
+    alone = [Turn(turn.program, turn.round, [case]) for case in turn.cases]
+    return sorted(alone, key=lambda each: _rank(each, seed)) if len(alone) > 1 else alone
+
+
+def _place(turn: Turn, rounds: int, seed: int) -> tuple[float, bytes]:
+    """Return where in the run a turn is, and its order among those at the same place.
+
+    Of up to a million rounds, equal fractions are equal floats, and others are not.
+    """
+    return (turn.round - 0.5) / rounds, _rank(turn, seed)
+
+
+def _rank(turn: Turn, seed: int) -> bytes:
+    """Return the SHA-256 over seed, program, round and case.
+
+    Sorting by it is a shuffle whose stream no library's version can change.
+    """
+    path = turn.cases[0].path
+    return hashlib.sha256(f"{seed}/{turn.program.name}/{turn.round}/{path}".encode()).digest()

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.table import aligned
 from fixturegen.runs.options import Options
-from fixturegen.runs.schedule import SCHEDULES, Step, rounds_of, schedule
+from fixturegen.runs.schedule import (
+    SCHEDULES,
+    Block,
+    Step,
+    blocks,
+    interleaved,
+    rounds_of,
+    schedule,
+)
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:
@@ -16,10 +25,11 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
     plans = []
     for fixture in fixtures:
         rounds = rounds_of(fixture, options.rounds)
-        steps = schedule(fixture, options.chosen(fixture), rounds, options.seed)
+        chosen = options.chosen(fixture)
         if not as_json:
-            _show(fixture, steps, rounds, options.seed)
+            _show(fixture, blocks(fixture, chosen, rounds), options.seed)
             continue
+        steps = schedule(fixture, chosen, rounds, options.seed)
         plans.append(
             {
                 "fixture": fixture.name,
@@ -33,22 +43,25 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
         say_json(plans)
 
 
-def _show(fixture: Fixture, steps: Sequence[Step], rounds: Mapping[str, int], seed: int) -> None:
-    """Print how many processes there are, and each program's first round."""
+def _show(fixture: Fixture, planned: Sequence[Block], seed: int) -> None:
+    """Print how many processes there are, and each program's first round or the run's beginning."""
+    total = sum(len(block.cases) * block.rounds for block in planned)
     order = f", {SCHEDULES[True]}" if fixture.interleave else ""
-    say(f"{fixture.name}: {len(steps)} fresh processes, seed {seed}{order}")
-    first = [step for step in steps if step.round == 1]
+    say(f"{fixture.name}: {total} fresh processes, seed {seed}{order}")
     for program in fixture.programs:
-        own = [step for step in first if step.case.program == program.name]
-        what = f"{program.name}: {len(own)} cases x {rounds[program.name]} rounds, {program.order}"
+        own = [block for block in planned if block.program is program]
+        cases = sum(len(block.cases) for block in own)
+        what = f"{program.name}: {cases} cases x {own[0].rounds} rounds, {program.order}"
         if fixture.interleave:
             say(what)
         else:
-            say("", f"{what}; the first round:", *_listed(own))
+            steps = [step for block in own for step in block.round(1, seed)]
+            say("", f"{what}; the first round:", *_listed(steps))
     if fixture.interleave:
-        say("", "The first round of each:", *_listed(first))
+        most = sum(len(block.cases) for block in planned)
+        say("", "The first processes:", *_listed(islice(interleaved(planned, seed), most)))
 
 
-def _listed(steps: Sequence[Step]) -> list[str]:
+def _listed(steps: Iterable[Step]) -> list[str]:
     rows = [[str(step.position + 1), step.case.path] for step in steps]
     return aligned(["process", "case"], rows, "rl").split("\n")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+import heapq
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fixturegen.model import Case, Fixture, Program
@@ -45,11 +46,76 @@ def runnable(
 
 
 class Turn(NamedTuple):
-    """Cases of one round that are started one right after the other."""
+    """Cases of a round that are started one right after the other; turns are compared.
 
-    program: Program
+    place: where in the run, from 0 to 1; of up to a million rounds, equal fractions are equal
+    floats and others are not. rank: the order of what is at the same place; no two have the same.
+    """
+
+    place: float
+    rank: bytes
     round: int
     cases: list[Case]
+
+
+class Block(NamedTuple):
+    """Cases that are started round by round; a ladder has one a rung."""
+
+    program: Program
+    cases: list[Case]
+    rounds: int
+    position: int  # of its first process
+
+    def round(self, number: int, seed: int) -> list[Step]:
+        """Return the steps of one round, from 1, where programs run one after the other."""
+        order = self._order(number, seed)
+        begin = self.position + (number - 1) * len(order)
+        return [Step(case, number, begin + i) for i, case in enumerate(order)]
+
+    def turns(self, seed: int) -> Iterator[Turn]:
+        """Yield what is interleaved with other programs, in order: a case, or a fixed round."""
+        for number in range(1, self.rounds + 1):
+            order = self._order(number, seed)
+            place = (number - 0.5) / self.rounds
+            together = [order] if self.program.order == "fixed" and order else [[c] for c in order]
+            for cases in together:
+                yield Turn(place, self._rank(cases[0], number, seed), number, cases)
+
+    def _order(self, number: int, seed: int) -> list[Case]:
+        if self.program.order != "shuffled" or len(self.cases) < 2:
+            return self.cases
+        return sorted(self.cases, key=lambda case: self._rank(case, number, seed))
+
+    def _rank(self, case: Case, number: int, seed: int) -> bytes:
+        """Return the SHA-256 over seed, program, round and case.
+
+        Sorting by it is a shuffle whose stream no library's version can change.
+        """
+        text = f"{seed}/{self.program.name}/{number}/{case.path}"
+        return hashlib.sha256(text.encode()).digest()
+
+
+def blocks(
+    fixture: Fixture,
+    languages: Collection[str],
+    rounds: Mapping[str, int],
+    without: Collection[str] = (),
+) -> list[Block]:
+    """Return the blocks of a run in their order: a program each, or on a ladder a mode each.
+
+    What a rung changes about the machine is so changed once.
+    """
+    ordered: list[Block] = []
+    position = 0
+    for program in fixture.programs:
+        cases = runnable(fixture, program, languages, without)
+        rungs = [cases]
+        if program.order == "ladder":
+            rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
+        for rung in rungs:
+            ordered.append(Block(program, rung, rounds[program.name], position))
+            position += len(rung) * rounds[program.name]
+    return ordered
 
 
 def schedule(
@@ -59,57 +125,25 @@ def schedule(
     seed: int,
     without: Collection[str] = (),
 ) -> list[Step]:
-    """Return all steps: program by program, or with `interleave` those of all programs together.
-
-    Interleaved, round k of a program's n is at (k - 1/2) / n of the run, so that a drift meets all
-    programs alike, and rounds at the same place are shuffled as one.
-    """
-    turns = [
-        turn
-        for program in fixture.programs
-        for turn in _turns(
-            program, runnable(fixture, program, languages, without), rounds[program.name], seed
-        )
-    ]
+    """Return all steps: the blocks one after the other, rounds within; or interleaved."""
+    own = blocks(fixture, languages, rounds, without)
     if fixture.interleave:
-        turns.sort(key=lambda turn: _place(turn, rounds[turn.program.name], seed))
-    cases = [(case, turn.round) for turn in turns for case in turn.cases]
-    return [Step(case, number, position) for position, (case, number) in enumerate(cases)]
+        return [*interleaved(own, seed)]
+    return [
+        step
+        for block in own
+        for number in range(1, block.rounds + 1)
+        for step in block.round(number, seed)
+    ]
 
 
-def _turns(program: Program, cases: list[Case], rounds: int, seed: int) -> Iterator[Turn]:
-    """Yield the rounds of one program in their order; on a ladder all of a mode before the next.
+def interleaved(own: Sequence[Block], seed: int) -> Iterator[Step]:
+    """Yield the steps of one schedule over all blocks.
 
-    What a rung changes about the machine is so changed once.
+    Round k of a block's n is at (k - 1/2) / n of the run, so that a drift meets all alike.
+    Rounds at the same place are shuffled as one.
     """
-    rungs = [cases]
-    if program.order == "ladder":
-        rungs = [[case for case in cases if case.mode == mode.name] for mode in program.modes]
-    for rung in rungs:
-        for number in range(1, rounds + 1):
-            if program.order == "shuffled":
-                yield from _shuffled(Turn(program, number, rung), seed)
-            elif rung:
-                yield Turn(program, number, rung)
-
-
-def _shuffled(turn: Turn, seed: int) -> list[Turn]:
-    alone = [Turn(turn.program, turn.round, [case]) for case in turn.cases]
-    return sorted(alone, key=lambda each: _rank(each, seed)) if len(alone) > 1 else alone
-
-
-def _place(turn: Turn, rounds: int, seed: int) -> tuple[float, bytes]:
-    """Return where in the run a turn is, and its order among those at the same place.
-
-    Of up to a million rounds, equal fractions are equal floats, and others are not.
-    """
-    return (turn.round - 0.5) / rounds, _rank(turn, seed)
-
-
-def _rank(turn: Turn, seed: int) -> bytes:
-    """Return the SHA-256 over seed, program, round and case.
-
-    Sorting by it is a shuffle whose stream no library's version can change.
-    """
-    path = turn.cases[0].path
-    return hashlib.sha256(f"{seed}/{turn.program.name}/{turn.round}/{path}".encode()).digest()
+    turns = heapq.merge(*(block.turns(seed) for block in own))
+    cases = ((case, turn.round) for turn in turns for case in turn.cases)
+    for position, (case, number) in enumerate(cases):
+        yield Step(case, number, position)

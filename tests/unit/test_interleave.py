@@ -178,7 +178,7 @@ def test_the_head_says_the_schedule_in_words(tmp_path: Path, toml: str, line: st
     assert [each for each in lines if each.startswith("schedule")] == ([line] if line else [])
 
 
-def test_the_plan_shows_the_first_round_of_each(
+def test_the_plan_shows_the_first_processes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     programs = ("walk", 2, "shuffled"), ("sort", 4, "shuffled")
@@ -190,5 +190,10 @@ def test_the_plan_shows_the_first_round_of_each(
         "sort: 4 cases x 4 rounds, shuffled",
     ]
     shown = [line.split() for line in lines[7:]]
-    first = [s for s in steps(*programs) if s.round == 1]
-    assert shown == [[str(s.position + 1), s.case.path] for s in first]
+    assert shown == [[str(s.position + 1), s.case.path] for s in steps(*programs)[:8]]
+
+
+def test_the_plan_of_millions_of_processes_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    programs = ("walk", 1_000_000, "shuffled"), ("sort", 999_999, "fixed")
+    planned.show([fixture(written(*programs))], Options(), as_json=False)
+    assert capsys.readouterr().out.startswith("a-loop: 7999996 fresh processes")

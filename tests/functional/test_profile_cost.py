@@ -278,7 +278,7 @@ def test_a_wrapper_gives_its_own_columns_and_no_others(
         f'metric.more = {{ value = "{value}", unit = "events", optional = true }}\n'
         f'[[program.mode]]\nname = "plain"\nwrapper = "{wrapper}"\n',
     )
-    done = laid.run(laid.project(tmp_path, toml), "list")
+    done = laid.call(laid.project(tmp_path, toml), "list")
     assert done.code == code, done.said
 
 
@@ -286,7 +286,7 @@ def test_a_wrapper_gives_its_own_columns_and_no_others(
 def test_no_line_may_be_called_like_what_perf_gives(tmp_path: Path, name: str) -> None:
     toml = laid.changed("lines.value =", f"lines.{name} =")
     toml = toml.replace("value.n[0]", f"{name}.n[0]")
-    done = laid.run(laid.project(tmp_path, toml), "list")
+    done = laid.call(laid.project(tmp_path, toml), "list")
     assert done.code == 3 and name in done.err
 
 

@@ -419,6 +419,11 @@ def modified(path: Path) -> float:
         return os.fstat(stream.fileno()).st_mtime
 
 
+def digest(content: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def sha256(path: Path) -> str:
     """Return the SHA-256 of the regular file in hexadecimal."""
     with open_binary(path) as stream:

@@ -27,6 +27,12 @@ class Echo:
     def identity(self, compiler):
         return ((compiler or "echoc", "--version"),)
 
+    def variables(self, compiler):
+        return ("ECHO_FONT",)
+
+    def settings(self, folder):
+        return (folder.parent.parent / "echo.ini",)
+
     def literal(self, value):
         if isinstance(value, bool):
             return str(value).lower()

@@ -60,13 +60,27 @@ class OnPath(Struct, frozen=True):
     version: Text = ""
 
 
+class Outside(Struct, frozen=True):
+    """What the tools read that is no rendered source: headers, libraries, start files, themselves.
+
+    sha256: of all their names and digests; files: those that no distribution put there, each with
+    its digest, named from the project, from ~, or by an absolute path.
+    """
+
+    count: Whole
+    sha256: Sha256
+    files: dict[Text, Text] = field(default_factory=dict)
+
+
 class Binary(Struct, frozen=True):
     """What a build made, or (with its name, digest, command, `on_path`) a program of the system.
 
     name: `program.language[.build]`, as in arguments and paths; "" in runs from before it was
     recorded. shown: the command as a reader types it in the source folder; commands: those that
     made it, in order, and environment: what was set for them; both have paths below the project
-    without its folder. sources: every rendered file that went in, headers too, and its SHA-256.
+    without its folder. sources: every rendered file that the tools read, and its SHA-256; outside:
+    what else they read; settings: the files that they obey, as cargo does those of folders above;
+    inherited: the user's variables that chose the tools.
     """
 
     sha256: Sha256
@@ -79,3 +93,6 @@ class Binary(Struct, frozen=True):
     environment: dict[Text, Text] = field(default_factory=dict)
     sources: dict[Text, Sha256] = field(default_factory=dict)
     on_path: OnPath | None = None
+    outside: Outside | None = None
+    settings: dict[Text, Text] = field(default_factory=dict)
+    inherited: dict[Text, Text] = field(default_factory=dict)

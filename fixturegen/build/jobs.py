@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from fixturegen import files
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import Build, Fixture, Program
-from fixturegen.render import rendered
 
-RECORDED = 4  # another number when more is recorded of a binary: then all are made again
+RECORDED = 5  # another number when more is recorded of a binary: then all are made again
 
 
 class Job(Struct, frozen=True):
     """One binary to make.
 
     source: the folder in which the plan's commands run; work: the one for what they make;
-    sources: every file that goes in and the SHA-256 of its text.
+    sources: every rendered file that may go in, and the SHA-256 of its text; own: those that are no
+    other program's; described: those that tell the tools what the folder is, and so always do.
     """
 
     program: Program
@@ -30,6 +31,8 @@ class Job(Struct, frozen=True):
     source: Path
     work: Path
     sources: dict[str, str]
+    own: tuple[str, ...]
+    described: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -56,11 +59,17 @@ class Job(Struct, frozen=True):
         """The folder of what the language's tools leave."""
         return out_folder(self.work, self.language)
 
-    def key(self, toolchain: Sequence[str]) -> str:
-        """Return what changes with all that could change the binary, or what is recorded of it."""
+    def key(self, toolchain: Sequence[str], tools: Mapping[str, str]) -> str:
+        """Return what changes with what could change the binary, or what is recorded of it.
+
+        Not with the sources: which of them the tools read is known only afterwards; with their
+        names, since a header that joins may be found before the one that was read. tools: the
+        tools themselves and their settings, each with its digest.
+        """
         inputs = [
             RECORDED,
-            self.sources,
+            sorted(self.own),
+            tools,
             self.plan.commands,
             self.plan.environment,
             list(toolchain),
@@ -79,15 +88,20 @@ def jobs(
 
     texts: the rendered sources, path below `root` to text; work: the folder of the binaries.
     """
+    digests = {path: files.digest(text.encode()) for path, text in texts.items()}
+    layouts = {name: LANGUAGES[name].layout(fixture) for name in languages}
     for program in fixture.programs:
+        others = {other.name for other in fixture.programs} - {program.name}
         for language in (name for name in program.languages if name in languages):
-            own = rendered.needed(texts, fixture, program, language)
-            named = {path.rpartition("/")[2]: text for path, text in own.items()}
-            sources = {p: hashlib.sha256(text.encode()).hexdigest() for p, text in own.items()}
+            of = {f"{language}/{fixture.name}/{e.target}": e for e in layouts[language]}
+            sources = {path: digests[path] for path, entry in of.items() if not entry.for_readers}
+            own = tuple(path for path in sources if PurePosixPath(path).stem not in others)
+            described = tuple(path for path in own if of[path].dialect == "text")
+            named = {path.rpartition("/")[2]: texts[path] for path in own}
             out, source = out_folder(work, language), root / language / fixture.name
             for build in program.builds_in(language):
                 plan = LANGUAGES[language].plan(fixture, program, build, str(out), named)
-                yield Job(program, language, build, plan, source, work, sources)
+                yield Job(program, language, build, plan, source, work, sources, own, described)
 
 
 def out_folder(work: Path, language: str) -> Path:

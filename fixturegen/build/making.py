@@ -5,21 +5,27 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fixturegen import elf, errors, files, process
 from fixturegen.build import recorded, toolchain
-from fixturegen.build.binary import ELF, Binary, OnPath
+from fixturegen.build.binary import Binary, OnPath
 from fixturegen.build.jobs import Job, jobs
+from fixturegen.build.reading import Digests, homeless, kind
 from fixturegen.build.recorded import Recorded
 from fixturegen.fixture.project import Project
+from fixturegen.languages import LANGUAGES
 from fixturegen.machine.c_library import c_library
 from fixturegen.model import SYSTEM, Fixture, Value
 from fixturegen.render import rendered
+
+if TYPE_CHECKING:
+    from fixturegen.build.compiling import Made
 
 Tell = Callable[[str], None]
 
@@ -98,25 +104,43 @@ def make(
         so_far += [line for line in lines if line not in so_far]
     if SYSTEM in wanted:
         _find_commands(fixture, built)
-    keys = {job.name: job.key(identities[job.language, job.compiler]) for job in planned}
+    digests = Digests(work, project)
+    chosen = {each: toolchain.chosen(*each) for each in identities}
+    settings = {
+        name: digests.named(LANGUAGES[name].settings(root / name / fixture.name))
+        for name in compiled
+    }
+    keys = {}
+    for job in planned:
+        each = (job.language, job.compiler)
+        tools = {word: digests.of(str(path)) for word, path in toolchain.executables(*each)}
+        keys[job.name] = job.key(identities[each], tools | settings[job.language])
     stale = [
-        job for job in planned if not recorded.up_to_date(known.get(job.label), job, keys[job.name])
+        job
+        for job in planned
+        if not recorded.up_to_date(known.get(job.label), job, keys[job.name], digests)
     ]
     try:
-        with contextlib.closing(_in_twos(stale, project)) as compiling:
-            for job, binary in compiling:
-                known[job.label] = Recorded(keys[job.name], binary)
+        with contextlib.closing(_in_twos(stale, project, digests)) as compiling:
+            for job, made in compiling:
+                known[job.label] = Recorded(keys[job.name], made.binary, made.read)
                 built.made += 1
                 tell(f"built {job.label}")
     finally:
         if built.made:
             recorded.write(work, known)
+        digests.write()
     for job in planned:
-        built.take(known[job.label].binary, job.target)
+        inherited = chosen[job.language, job.compiler]
+        of = settings[job.language]
+        binary = replace(known[job.label].binary, settings=of, inherited=inherited)
+        built.take(binary, job.target)
     return built
 
 
-def _in_twos(stale: Sequence[Job], project: Project) -> Generator[tuple[Job, Binary], None, None]:
+def _in_twos(
+    stale: Sequence[Job], project: Project, digests: Digests
+) -> Generator[tuple[Job, Made], None, None]:
     """Yield each job with the binary that it gave, made two at a time, in order.
 
     After an error or an interruption none is begun any more, and those under way are waited for.
@@ -129,7 +153,7 @@ def _in_twos(stale: Sequence[Job], project: Project) -> Generator[tuple[Job, Bin
 
     pool = ThreadPoolExecutor(2)
     try:
-        tasks = [(job, pool.submit(compiled, job, project)) for job in stale]
+        tasks = [(job, pool.submit(compiled, job, project, digests)) for job in stale]
         for job, each in tasks:
             # Not one long wait: a signal that the kernel hands to a worker thread wakes no other.
             while not each.done():
@@ -152,22 +176,5 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
             built.absent[name] = f"{path} cannot be read, so no text could tell what it is"
             continue
         digest = hashlib.sha256(content).hexdigest()
-        place = OnPath(_homeless(path), kind(content))
+        place = OnPath(homeless(path), kind(content))
         built.take(Binary(digest, program.command, name=name, on_path=place), Path(path))
-
-
-def kind(content: bytes) -> str:
-    """Return what the bytes of a program are: a script is run by what its first line names."""
-    if content.startswith(ELF):
-        return "ELF"
-    first = content[2:300].split(b"\n", 1)[0].decode("utf-8", "replace").split()
-    if not content.startswith(b"#!") or not first:
-        return "unknown"
-    named = [word for word in first if not word.startswith("-") and "=" not in word]
-    through_env = Path(first[0]).name == "env" and len(named) > 1
-    return f"script, run by {Path(named[1] if through_env else named[0]).name}"
-
-
-def _homeless(path: str) -> str:
-    home = os.environ.get("HOME", "")
-    return f"~{path[len(home) :]}" if len(home) > 1 and path.startswith(f"{home}/") else path

@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fixturegen import errors, files
 from fixturegen.build.binary import Binary
 from fixturegen.build.jobs import Job
+from fixturegen.build.reading import Digests
 
 NAME = "state.json"
 
 
 class Recorded(Struct, frozen=True):
-    """A binary as it was made, and the key of the job that made it."""
+    """A binary as it was made, and the key of the job that made it.
+
+    read: what went in beside the rendered sources, by its name, with its digest.
+    """
 
     key: str
     binary: Binary
+    read: dict[str, str] = field(default_factory=dict)
 
 
 def read(work: Path) -> dict[str, Recorded]:
@@ -38,11 +43,12 @@ def write(work: Path, known: Mapping[str, Recorded]) -> None:
     files.write(work / NAME, json.dumps(plain, indent=1, sort_keys=True) + "\n")
 
 
-def up_to_date(known: Recorded | None, job: Job, key: str) -> bool:
-    """Return whether the binary in its place is the one that was recorded, and of this key."""
+def up_to_date(known: Recorded | None, job: Job, key: str, digests: Digests) -> bool:
+    """Return whether the binary in its place is the one that was recorded, of what is there now."""
     return (
         known is not None
         and known.key == key
-        and files.is_file(job.target)
-        and files.sha256(job.target) == known.binary.sha256
+        and known.binary.sources.items() <= job.sources.items()
+        and all(digest and digests.of(name) == digest for name, digest in known.read.items())
+        and digests.of(digests.name(job.target)) == known.binary.sha256
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fixturegen import errors, files, process
+from fixturegen.build.reading import homeless, kind
 from fixturegen.languages import LANGUAGES, Tool, package
 from fixturegen.model import SYSTEM, Fixture
 
@@ -65,6 +67,45 @@ def absent(fixture: Fixture, languages: Sequence[str]) -> dict[str, str]:
     }
 
 
+_BENEATH = ("as", "ld")  # what compilers start in turn
+_CHOOSES = "rustup"  # what it starts is asked, and says what it is
+
+
+def chosen(language: str, compiler: str) -> dict[str, str]:
+    """Return the user's variables that choose a compiler, with what they are."""
+    names = LANGUAGES[language].variables(compiler)
+    return {name: homeless(os.environ[name]) for name in names if os.environ.get(name)}
+
+
+def executables(language: str, compiler: str) -> Iterator[tuple[str, Path]]:
+    """Yield the tools of a compiler, each with its file behind all links.
+
+    Another program of the same version may have taken the place of one: a script, mold for ld.
+    """
+    known = LANGUAGES[language]
+    words = [word for command in known.identity(compiler) for word in command]
+    tools = [tool.command for tool in known.tools(compiler)]
+    for word in dict.fromkeys([*tools, *words, *_BENEATH]):
+        path = None if word.startswith("-") else process.find(word)
+        if path:
+            yield word, Path(path).resolve()
+
+
+def _way(command: str) -> str:
+    """Return what a compiler is if it is not itself what its name says; "" for the plain one."""
+    path = process.find(command)
+    place = Path(path or "").resolve()
+    if path is None or place.name == _CHOOSES:
+        return ""
+    try:
+        with files.open_binary(place) as stream:
+            what = kind(stream.read(300))
+    except errors.FixturegenError:
+        return ""
+    through = Path(command).name.rstrip("+") not in place.name
+    return f" ({what})" if what != "ELF" else f" (through {place.name})" if through else ""
+
+
 def ask(fixture: Fixture, places: Mapping[str, Path]) -> Callable[[], Identities]:
     """Ask each compiler's tools what they call themselves; return what waits for the answers.
 
@@ -83,10 +124,14 @@ def ask(fixture: Fixture, places: Mapping[str, Path]) -> Callable[[], Identities
 
     def answers() -> Identities:
         lines: Identities = {each: [] for each in here}
-        for (each, _), done in zip(asked, finished(), strict=True):
+        for (each, argv), done in zip(asked, finished(), strict=True):
             if done.code == 0 and done.stdout.strip():
                 said = done.stdout.strip().splitlines()
-                lines[each] += [said[0], *(s for s in said if s.startswith(("host:", "LLVM")))]
+                way = "" if lines[each] else _way(argv[0])
+                lines[each] += [
+                    said[0] + way,
+                    *(s for s in said if s.startswith(("host:", "LLVM"))),
+                ]
         return lines
 
     return answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,6 +65,8 @@ def check_named(project: Project, name: str, checked: Checked) -> None:
         check_fixture(project, fixture, checked)
     except errors.SpecError as error:  # one of its templates
         checked.add(_wrong(name, error))
+    except errors.FileError as error:  # hides nothing of the other fixtures
+        checked.add(_damaged(name, "fixture", error))
 
 
 def _wrong(name: str, error: errors.FixturegenError) -> Finding:
@@ -97,6 +100,9 @@ def check_runs(
     except errors.FixturegenError as error:
         checked.add(_damaged(fixture.name, "data", error))
         return
+    with contextlib.suppress(errors.FixturegenError):  # of build/, which proves nothing
+        for unread in states.damaged(project, fixture.name).values():
+            checked.notes.append(f"{unread.what}; {unread.hint}")
     for what in strays:
         checked.add(Finding(fixture.name, "data", f"{what}, so it is not a run", "remove it"))
     if not runs:
@@ -113,17 +119,28 @@ def check_runs(
             checked.add(_damaged(fixture.name, "data", error))
 
 
+def kept_of_builtin(project: Project) -> list[str]:
+    """Return the built-in fixtures of which the project has a text or runs, beside its own."""
+    there = {name.removesuffix(".txt") for name in files.names(project.fixtures)}
+    return [name for name in project.builtin if name in there]
+
+
 def check_orphans(project: Project, checked: Checked) -> None:
     """Find texts and runs in fixtures/ that no fixture is the owner of: nobody compares them."""
     known = {*project.own, *project.builtin}
     for name in files.names(project.fixtures):
         owner = name.removesuffix(".txt")
         text = owner != name
-        runs = not text and files.kind(project.fixtures / name) == "folder"
+        runs = not text and files.kind(project.fixtures / name) in ("folder", "link")
         if (text or runs) and owner not in known:
             what = f"{project.shown(project.fixtures / name)}: there is no fixture {owner!r}"
             checked.add(Finding(owner, "report", what, "remove it, or restore its fixture"))
-    for path in render.abandoned(project, known):
+    try:
+        abandoned = render.abandoned(project, known)
+    except errors.FileError as error:  # hides nothing of the rest
+        checked.add(Finding("", "render", error.what, error.hint or "make it readable"))
+        return
+    for path in abandoned:
         owner = path.rpartition("/")[2]
         what = f"{path}/: was rendered from a fixture {owner!r}, which is not there"
         checked.add(Finding(owner, "render", what, "remove it, or restore its fixture"))
@@ -192,6 +209,12 @@ def _check_run(
         return
     _compare(project, fixture, stored, text, expected, checked)
     _check_made_of(project, fixture, texts, stored.context, checked)
+    lacks = [reason for reason in stored.context.lacking or () if "failed sample" not in reason]
+    if lacks:
+        whole = "is not what the fixture declares"
+        checked.notes.append(
+            f"{project.shown(text)} comes from run {run}, which {whole}: {'; '.join(lacks)}"
+        )
     if failed := len(summary.failures):
         samples = "1 failed sample" if failed == 1 else f"{failed} failed samples"
         checked.notes.append(f"{project.shown(text)} comes from run {run}, which has {samples}")
@@ -216,7 +239,7 @@ def _check_made_of(
 ) -> None:
     """Compare what the run behind the text was made of with what is there now."""
     repair = f"fixturegen run {fixture.name}"
-    for what in differences(fixture, context, texts):
+    for what in differences(project, fixture, context, texts):
         newer = f" ({since})" if (since := _since(project, context, what.path)) else ""
         stale = f"run {context.run}, behind the text, {what.told}{newer}"
         checked.add(Finding(fixture.name, "run", stale, repair))

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from fixturegen import files
+from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES, same_flags
 from fixturegen.model import Fixture
 from fixturegen.runs.context import DECLARED, Context
@@ -25,9 +27,12 @@ class Difference(Struct, frozen=True):
 
 
 def differences(
-    fixture: Fixture, context: Context, texts: Mapping[str, str]
+    project: Project, fixture: Fixture, context: Context, texts: Mapping[str, str]
 ) -> Iterator[Difference]:
-    """Yield what the run was made of and the project no longer says; texts: its sources now."""
+    """Yield what the run was made of and the project no longer says.
+
+    texts: what its templates give now, by path; a header of the project's own is read.
+    """
     before, after = context.declared_params, fixture.params
     names = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
     if names:
@@ -37,7 +42,7 @@ def differences(
         yield Difference(f"was made with another fixture.toml: {listed(places)}")
     else:
         yield from _flags(fixture, context)
-    yield from _sources(context, texts)
+    yield from _sources(project, context, texts)
 
 
 def _flags(fixture: Fixture, context: Context) -> Iterator[Difference]:
@@ -50,19 +55,31 @@ def _flags(fixture: Fixture, context: Context) -> Iterator[Difference]:
     for binary, facts in context.binaries.items():
         if binary not in now:
             yield Difference(f"has {binary}, which the fixture no longer has")
+        elif facts.inherited and facts.shown.endswith(f" {now[binary].partition(' ')[2]}"):
+            continue  # the compiler is another, which the text names and repeats
         elif not same_flags(facts.shown, now[binary]):
             yield Difference(f"used other flags of {binary}: {facts.shown}")
 
 
-def _sources(context: Context, texts: Mapping[str, str]) -> Iterator[Difference]:
-    recorded = {
-        path: digest for b in context.binaries.values() for path, digest in b.sources.items()
-    }
+def _sources(project: Project, context: Context, texts: Mapping[str, str]) -> Iterator[Difference]:
+    recorded: dict[str, str] = {}
+    for binary in context.binaries.values():
+        besides = {**binary.settings, **(binary.outside.files if binary.outside else {})}
+        recorded |= {path: digest for path, digest in besides.items() if _of_project(path)}
+        recorded |= binary.sources
     for path, digest in sorted(recorded.items()):
-        if path not in texts:
+        own = files.read_if_there(project.root / path) if _of_project(path) else None
+        content = texts[path].encode() if path in texts else own
+        if content is None:
             yield Difference(f"is of {path}, which is no longer there", path)
-        elif hashlib.sha256(texts[path].encode()).hexdigest() != digest:
+        elif hashlib.sha256(content).hexdigest() != digest:
             yield Difference(f"is of another {path.rpartition('/')[2]}: {path}", path)
+
+
+def _of_project(path: str) -> bool:
+    """Return whether a recorded path is one below the project, and not in its build folder."""
+    parts = path.split("/")
+    return parts[0] not in ("", "~", "build") and ".." not in parts
 
 
 def unproven(context: Context) -> str:

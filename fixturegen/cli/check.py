@@ -33,7 +33,9 @@ def command(ctx: click.Context, names: tuple[str, ...], as_json: bool) -> None:
     """
     project = project_of(ctx)
     checked = check.Checked()
-    for name in project.choose(names):
+    chosen = project.choose(names)
+    beside = () if names else check.kept_of_builtin(project)
+    for name in dict.fromkeys([*chosen, *beside]):
         check.check_named(project, name, checked)
     if not names:
         check.check_orphans(project, checked)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fixturegen import bounds
+from fixturegen import bounds, errors
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say, say_error, say_json
 from fixturegen.errors import CheckError
@@ -65,6 +65,8 @@ def command(files: tuple[Path, ...], symbols: tuple[str, ...], as_json: bool) ->
     is not a linked ELF file or is damaged; the others are shown all the same.
     """
     # readelf shows random@GLIBC_2.2.5, and who pastes that means random.
+    if not all(symbols):
+        raise errors.UsageError("--symbol: which symbol?", "for example --symbol random")
     names = tuple(dict.fromkeys(name.partition("@")[0] for name in symbols))
     failed = _print_json(files, names) if as_json else _print_text(files, names)
     if failed:

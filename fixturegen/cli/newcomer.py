@@ -17,15 +17,20 @@ from fixturegen.languages import LANGUAGES
 BEGINNING, SCHEMA = "_new", "fixture.schema.json"
 
 
-IGNORED = ("/build/", "/*/*/out/", "/*/*/target/")
+# build may be a link; a folder called out or target elsewhere is somebody's own.
+MADE = ("out", "target")
+IGNORED = ("/build", *(f"/{name}/*/{made}/" for name in LANGUAGES for made in MADE))
 # Byte for byte: no line ending is changed on its way through git, on whatever system.
 KEPT = ("/templates/** -text", "/fixtures/** -text", *(f"/{name}/** -text" for name in LANGUAGES))
 
 
 def _for_git(project: Project) -> Iterator[tuple[str, str]]:
-    """Add to .gitignore and .gitattributes what is not in them; yield each with what was done."""
+    """Add to .gitignore and .gitattributes what is not in them; yield what was done, and where."""
     for name, wanted in ((".gitignore", IGNORED), (".gitattributes", KEPT)):
         path = project.root / name
+        if files.kind(path) not in ("", "file"):  # a link: it is not ours to write behind it
+            yield "add to", f"{name}: {' '.join(wanted)}"
+            continue
         there = files.read_if_there(path)
         lines = (there or b"").decode(errors="surrogateescape")
         missing = [line for line in wanted if line not in lines.splitlines()]
@@ -33,7 +38,7 @@ def _for_git(project: Project) -> Iterator[tuple[str, str]]:
             gap = "" if lines.endswith("\n") or not lines else "\n"
             added = "".join(f"{line}\n" for line in ("# fixturegen", *missing))
             files.write(path, (lines + gap + added).encode(errors="surrogateescape"))
-            yield name, "create" if there is None else "update"
+            yield "create" if there is None else "update", name
 
 
 def _schema() -> bytes:
@@ -81,7 +86,7 @@ def command(ctx: click.Context, name: str) -> None:
     files.write_folder(folder, beginning)
     say(
         *(f"create     {project.shown(folder / each)}" for each in beginning),
-        *(f"{verb:<9}  {name}" for name, verb in _for_git(project)),
+        *(f"{verb:<9}  {what}" for verb, what in _for_git(project)),
         "",
         "Next:",
         f"  fixturegen run {name}     build it, measure, write fixtures/{name}.txt",

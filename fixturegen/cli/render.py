@@ -47,8 +47,8 @@ def command(ctx: click.Context, names: tuple[str, ...], check: bool, diff: bool)
     if check and drift:
         differ = "file differs" if drift == 1 else "files differ"
         say(
-            f"{drift} {differ} from what the templates give; repair: fixturegen render "
-            + " ".join(names),
+            f"{drift} {differ} from what the templates give; repair: "
+            + " ".join(["fixturegen", "render", *names]),
             err=True,
         )
         ctx.exit(1)

@@ -95,7 +95,7 @@ def _insist_replaceable(project: Project, name: str, run: str | None, replace: b
     fixture, stored = project.load(name), states.stored(project, name, run)
     texts = render.fixture_files(project, fixture, fixture.params, fixture.languages)
     reasons = [*(stored.context.lacking or ())]
-    reasons += [each.told for each in differences(fixture, stored.context, texts)]
+    reasons += [each.told for each in differences(project, fixture, stored.context, texts)]
     path = states.text_path(project, name)
     there = files.is_file(path)
     before = states.named(files.read_text(path), name) if there else None

@@ -70,6 +70,14 @@ class CompiledAtOnce(Struct, frozen=True):
         command = self._compiler(compiler)
         return ((*command, "--version"), (*command, "-dumpmachine"), ("ld", "--version"))
 
+    def variables(self, compiler: str) -> tuple[str, ...]:
+        """Return what chooses the compiler: nothing does where the build names it."""
+        return () if compiler else (self.variable,)
+
+    def settings(self, folder: Path) -> tuple[Path, ...]:
+        """Return no file: these compilers obey none."""
+        return ()
+
     def symbol(self, function: str) -> str:
         """Return the symbol of a function: its own name."""
         return function
@@ -182,9 +190,10 @@ class CompiledAtOnce(Struct, frozen=True):
         """Return the one command that makes this build."""
         name = f"{program.name}-{build.name}"
         compiler = self._compiler(build.compiler(self.name))
-        command = self._command(compiler, program, build, f"{out}/{name}")
+        tells = ("-MD", "-MF", f"{out}/{name}.d", "-Wl,-t")  # what is read, what is linked
+        command = self._command(compiler, program, build, f"{out}/{name}", (*_OURS, *tells))
         typed = self._command(compiler, program, build, self._output(program, build))
-        return Plan((tuple(command),), shlex.join(typed), PurePosixPath(name))
+        return Plan((tuple(command),), shlex.join(typed), PurePosixPath(name), tells=tells)
 
 
 LANGUAGE = CompiledAtOnce(

@@ -24,6 +24,14 @@ _ENVIRONMENT = {
 }
 
 
+# Every file of a package that is not Go's own.
+_READ = (
+    "{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}\n{{end}}"
+    "{{range .SFiles}}{{$d}}/{{.}}\n{{end}}{{range .HFiles}}{{$d}}/{{.}}\n{{end}}"
+    "{{range .EmbedFiles}}{{$d}}/{{.}}\n{{end}}{{end}}"
+)
+
+
 class _Go:
     name = "go"
     label = "Go"
@@ -40,6 +48,12 @@ class _Go:
 
     def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
         return (("go", "version"),)
+
+    def variables(self, compiler: str) -> tuple[str, ...]:
+        return ()
+
+    def settings(self, folder: Path) -> tuple[Path, ...]:
+        return ()
 
     def symbol(self, function: str) -> str:
         return f"main.{function}"
@@ -92,7 +106,9 @@ class _Go:
         name = f"{program.name}-{build.name}"
         command = self._command(program, build, f"{out}/{name}")
         environment = {**_ENVIRONMENT, "GOCACHE": f"{out}/cache", "GOPATH": f"{out}/path"}
-        return Plan((tuple(command),), self.shown(program, build), PurePosixPath(name), environment)
+        read = ("go", "list", "-deps", "-f", _READ, f"./{program.name}")
+        shown = self.shown(program, build)
+        return Plan((tuple(command),), shown, PurePosixPath(name), environment, asks=(read,))
 
 
 def _character(character: str) -> str:

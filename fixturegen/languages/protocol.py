@@ -39,13 +39,20 @@ class Plan(Struct, frozen=True):
     """How one binary is made: commands run in the fixture's source folder, in order.
 
     shown: the same command as it is typed in that folder; executable: where the binary is then,
-    relative to `out`; None if the last command's JSON messages tell.
+    relative to `out`; None if the last command's JSON messages tell. What the tools read is known
+    from EXECUTABLE.d, if it is there then (make's syntax), and from each line printed that is the
+    path of a file. tells: words of the commands that only make them tell it, left out if a tool
+    refuses them; asks: commands run afterwards, whose lines tell more; forgets: the folder below
+    `out` of what a tool that goes by time keeps: it begins empty.
     """
 
     commands: tuple[tuple[str, ...], ...]
     shown: str
     executable: PurePosixPath | None
     environment: dict[str, str] = field(default_factory=dict)
+    tells: tuple[str, ...] = ()
+    asks: tuple[tuple[str, ...], ...] = ()
+    forgets: PurePosixPath | None = None
 
 
 class Language(Protocol):
@@ -91,7 +98,13 @@ class Language(Protocol):
         """Return what building needs."""
 
     def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
-        """Return the commands whose output names the toolchain."""
+        """Return the commands whose output names the toolchain, first of all its compiler."""
+
+    def variables(self, compiler: str) -> tuple[str, ...]:
+        """Return the user's environment variables that choose the tools, recorded where set."""
+
+    def settings(self, folder: Path) -> tuple[Path, ...]:
+        """Return the files that the tools obey in a source folder and that are not rendered."""
 
     def literal(self, value: Value) -> str:
         """Return `value` as a literal of the language that nothing can break out of."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from fixturegen.languages.protocol import Plan, Rendered, Tool, program_sources
@@ -49,6 +50,27 @@ def _profile(manifest: str) -> dict[str, str]:
     }
 
 
+# What rustc has a program linked with beside its own library, in static and in other builds.
+_LINKED = ("libc.a", "crt1.o", "rcrt1.o", "Scrt1.o", "libc_nonshared.a", "libgcc.a", "libgcc_eh.a")
+
+
+def _first(folder: Path) -> Path | None:
+    """Return the configuration in a folder: cargo prefers the name without a suffix."""
+    return next((p for p in (folder / "config", folder / "config.toml") if p.is_file()), None)
+
+
+def _included(path: Path, depth: int = 8) -> list[Path]:
+    """Return a file of cargo's configuration and those that its key `include` names."""
+    try:
+        named = tomllib.loads(path.read_text(encoding="utf-8")).get("include", [])
+    except (OSError, ValueError):
+        return [path]  # cargo will say what is wrong with it
+    each = named if isinstance(named, list) else [named]
+    names = [one.get("path") if isinstance(one, dict) else one for one in each]
+    paths = [path.parent / name for name in names if isinstance(name, str) and depth]
+    return [path, *(f for p in paths if p.is_file() for f in _included(p, depth - 1))]
+
+
 class _Rust:
     name = "rust"
     label = "Rust"
@@ -64,6 +86,15 @@ class _Rust:
 
     def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
         return (("rustc", "-vV"), ("cargo", "--version"))
+
+    def variables(self, compiler: str) -> tuple[str, ...]:
+        return ("RUSTUP_TOOLCHAIN",)
+
+    def settings(self, folder: Path) -> tuple[Path, ...]:
+        home = os.environ.get("CARGO_HOME") or "~/.cargo"
+        places = [*(each / ".cargo" for each in (folder, *folder.parents)), Path(home).expanduser()]
+        first = (_first(place) for place in dict.fromkeys(places) if place.is_absolute())
+        return tuple(dict.fromkeys(f for each in first if each for f in _included(each)))
 
     def symbol(self, function: str) -> str:
         return function  # it is #[no_mangle]
@@ -124,7 +155,8 @@ class _Rust:
         out: str,
         sources: Mapping[str, str],
     ) -> Plan:
-        target = f"{out}/cargo-{build.name}"
+        folder = f"cargo-{program.name}-{build.name}"
+        target = f"{out}/{folder}"
         command = [
             "cargo",
             "rustc",
@@ -132,7 +164,14 @@ class _Rust:
             *self._arguments(program, target, build),
         ]
         environment = {**_ENVIRONMENT, **_profile(sources.get("Cargo.toml", ""))}
-        return Plan((tuple(command),), self.shown(program, build), None, environment)
+        return Plan(
+            (tuple(command),),
+            self.shown(program, build),
+            None,
+            environment,
+            asks=tuple(("cc", f"-print-file-name={name}") for name in _LINKED),
+            forgets=PurePosixPath(folder),
+        )
 
 
 LANGUAGE = _Rust()

@@ -42,6 +42,12 @@ class _System:
     def identity(self, compiler: str) -> tuple[tuple[str, ...], ...]:
         return ()
 
+    def variables(self, compiler: str) -> tuple[str, ...]:
+        return ()
+
+    def settings(self, folder: Path) -> tuple[Path, ...]:
+        return ()
+
     def symbol(self, function: str) -> str:
         return function
 

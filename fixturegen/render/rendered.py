@@ -5,20 +5,18 @@ Only `build` uses this; what compares (`render --check`, `check`) renders.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import importlib.util
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from fixturegen import errors, files, render
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
-from fixturegen.model import Fixture, Program, Value
+from fixturegen.model import Fixture, Value
 
 NOTE = "rendered.json"
 
@@ -44,37 +42,6 @@ def sources(
         files.write(root / path, text)
     remember(work / NOTE, wanted, texts)
     return texts
-
-
-def needed(
-    texts: Mapping[str, str], fixture: Fixture, program: Program, language: str
-) -> dict[str, str]:
-    """Return the sources (path to text) that can change a program's binary.
-
-    Its own, the shared pieces that these name (and those that they name), and what describes the
-    whole folder to its tools.
-    """
-    layout = LANGUAGES[language].layout(fixture)
-    for_readers = {f"{language}/{fixture.name}/{e.target}" for e in layout if e.for_readers}
-    stems = {p: PurePosixPath(p).stem for p in texts if p.startswith(f"{language}/")}
-    others = {other.name for other in fixture.programs} - {program.name}
-    sources = {
-        path: texts[path]
-        for path, stem in stems.items()
-        if stem not in others and stem not in fixture.shared and path not in for_readers
-    }
-    left = {path: stem for path, stem in stems.items() if stem in fixture.shared}
-    named = set().union(*map(_words, sources.values()))
-    while more := {path: texts[path] for path, stem in left.items() if stem in named}:
-        sources |= more
-        left = {path: stem for path, stem in left.items() if path not in more}
-        named = set().union(*map(_words, more.values()))
-    return sources
-
-
-@functools.cache
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text))
 
 
 def key(

@@ -275,12 +275,17 @@ def leftovers(project: Project, fixture: Fixture, expected: Container[str]) -> l
 
 
 def abandoned(project: Project, known: Container[str]) -> list[str]:
-    """Return the source folders that were rendered from fixtures which are not `known`."""
+    """Return the source folders that were rendered from fixtures which are not `known`.
+
+    Raises errors.FileError for one that cannot be read.
+    """
     return [
         f"{language}/{name}"
         for language in LANGUAGES
+        if files.kind(project.root / language) == "folder"
         for name in files.names(project.root / language)
         if name not in known
+        and files.kind(project.root / language / name) == "folder"  # a link's is somebody's own
         and any(
             _made(project.root / path) for path in _below(project.root, f"{language}/{name}", ())
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -32,6 +32,7 @@ from fixturegen.report.view import label
 from fixturegen.runs import record
 from fixturegen.runs.context import Context
 from fixturegen.runs.declared import INTERLEAVE
+from fixturegen.runs.declared import listed as few
 from fixturegen.runs.schedule import SCHEDULES
 from fixturegen.runs.summary import ClaimResult, Summary
 from fixturegen.units import plural
@@ -69,7 +70,9 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         ),
         samples=stored.kept.count,
         digest=stored.digest(),
-        command=" ".join(["fixturegen run", fixture.name, *_typed(context.options)]),
+        command=" ".join(
+            [*_chosen(context), "fixturegen run", fixture.name, *_typed(context.options)]
+        ),
         machine=visible.escape(machine.one_line(context.machine), LINE),
         facts={name.lower().replace(" ", "_"): value for name, value in lines},
         machine_lines=tuple(lines),
@@ -111,7 +114,32 @@ def _lines_of(fixture: Fixture, language: str, context: Context) -> Sequence[str
         scripts = {p.version: f" ({p.kind})" for _, p in places if p.kind != "ELF"}
         told = [line + scripts.get(line, "") for line in lines]
         return [*told, *(f"{command}: {place.path}, {place.kind}" for command, place in places)]
-    return [*lines, *_named(fixture, language, context)]
+    return [*lines, *_named(fixture, language, context), *_besides(language, context)]
+
+
+def _besides(language: str, context: Context) -> Iterator[str]:
+    """Yield the files that a language's tools read or obey and that are not rendered."""
+    of = [b for name, b in context.binaries.items() if f"{name}.".split(".")[1] == language]
+    read = sorted({path for b in of if b.outside for path in b.outside.files})
+    settings = sorted({path for b in of for path in b.settings})
+    for words, paths in (("also read", read), ("settings", settings)):
+        if paths:
+            yield f"{words}: {few(paths)}"
+
+
+def _chosen(context: Context) -> list[str]:
+    """Return the variables that chose compilers, as a shell reads them before a command."""
+    chosen = {name: value for b in context.binaries.values() for name, value in b.inherited.items()}
+    return [
+        f"{name}={_word(visible.escape(value))}"
+        for name, value in sorted(chosen.items())
+        if name.isascii() and name.isidentifier()
+    ]
+
+
+def _word(value: str) -> str:
+    """Return a value as a shell reads it: with the ~ of a path that begins with it."""
+    return f"~/{shlex.quote(value[2:])}" if value.startswith("~/") else shlex.quote(value)
 
 
 def _on_path(context: Context) -> list[tuple[str, OnPath]]:
@@ -255,6 +283,9 @@ def _notes(context: Context, summary: Summary) -> tuple[str, ...]:
         f"{path}: the last {count} samples skipped, as it kept failing"
         for path, count in context.skipped.items()
     ]
+    settings = sorted({path for b in context.binaries.values() for path in b.settings})
+    if settings:
+        notes.append(f"built with the settings of {listed(settings)}, which others do not have")
     notes += [
         f"{command} is a {place.kind}: what that starts is measured as well"
         for command, place in _on_path(context)

@@ -205,9 +205,11 @@ def parse(content: bytes, shown: str) -> object:
     except RecursionError as error:
         raise errors.DataError(f"{shown}: is nested too deeply", RESTORE) from error
     except ValueError as error:
-        if line := damage.conflict(content):
+        if line := damage.marker(content):
             what = f"{shown}: line {line}: has a merge conflict: two runs of one name"
             raise errors.DataError(what, RESTORE) from error
+        if wrong := damage.line_endings(content):
+            raise errors.DataError(f"{shown}: has {wrong}", damage.repair(shown)) from error
         raise errors.DataError(f"{shown}: is not JSON: {error}", RESTORE) from error
     return values
 

@@ -135,11 +135,11 @@ def read_context(project: Project, folder: Path) -> Context:
     ):
         if said != there:
             raise errors.DataError(f"{shown}: {key}: {said[:80]!r} lies at {there!r}", RESTORE)
-    if recorded.digest and not context.proven(content, recorded.digest):
-        if context.proven(damage.undone(content), recorded.digest):
-            wrong = damage.line_endings(content) or "another number of final newlines"
-            raise errors.CheckError(f"{shown}: has {wrong}", damage.repair(shown))
-        raise errors.CheckError(f"{shown}: is not what the run wrote", RESTORE)
+    digest = recorded.digest
+    if digest and not context.proven(content, digest):
+        done = damage.kept(content, shown, lambda c: context.proven(c, digest))
+        what, hint = done or ("is not what the run wrote", RESTORE)
+        raise errors.CheckError(f"{shown}: {what}", hint or RESTORE)
     return recorded
 
 
@@ -241,13 +241,10 @@ class Stored(Struct, frozen=True):
         except errors.FileError as error:
             raise errors.CheckError(error.what, RESTORE) from error
         if hashlib.sha256(content).hexdigest() != digest:
-            if hashlib.sha256(damage.undone(content)).hexdigest() == digest:
-                wrong = damage.line_endings(content) or "another number of final newlines"
-                path = f"{self.shown}/{name}"
-                raise errors.CheckError(f"{path}: has {wrong}", damage.repair(path))
-            raise errors.CheckError(
-                f"{self.shown}/{name}: is not the file that the run kept", RESTORE
-            )
+            path = f"{self.shown}/{name}"
+            done = damage.kept(content, path, lambda c: hashlib.sha256(c).hexdigest() == digest)
+            what, hint = done or ("is not the file that the run kept", RESTORE)
+            raise errors.CheckError(f"{path}: {what}", hint or RESTORE)
         return content
 
     def attachment(self, name: str) -> bytes | None:

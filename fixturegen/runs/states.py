@@ -238,14 +238,17 @@ def begin(project: Project, fixture: str, label: str | None, started: str) -> Ne
     }
     if label in names:
         known = label in unfinished_runs(project, fixture)
+        unread = damaged(project, fixture).get(label)
         raise errors.UsageError(
             f"{fixture} has a run {label!r} already; runs are never overwritten",
-            "give another --label" + (", or --resume it" if known else ""),
+            "give another --label"
+            + (f"; {unread.hint}" if unread else ", or --resume it" if known else ""),
         )
     time = started.replace(":", "").replace("-", "")
     of_now = (f"{time}-{number}" if number > 1 else time for number in itertools.count(1))
     name = label or next(name for name in of_now if name not in names)
-    kept = interrupted(project, fixture)
+    lost = damaged(project, fixture)
+    kept = [name for name in interrupted(project, fixture) if name not in lost]
     return New(name, started, kept[-1] if kept else "")
 
 
@@ -270,13 +273,35 @@ def as_left(project: Project, fixture: Fixture, name: str) -> Interrupted | Meas
     """
     folder = unfinished_folder(project, fixture.name) / name
     if files.is_file(folder / CONTEXT):
-        known = record.read_context(project, folder)
+        known = _under_way(project, folder)
         if known.samples is None:
             return Interrupted(name, known)
     else:
         folder = run_folder(project, fixture.name, name)
     stored = _finished(project, folder)
     return Measured(stored, summarise(fixture, stored))
+
+
+def _under_way(project: Project, folder: Path) -> Context:
+    """Return the context of a run under way; raises as `record.read_context`, with what helps."""
+    try:
+        return record.read_context(project, folder)
+    except (errors.CheckError, errors.DataError) as error:
+        if error.hint == RESTORE:  # no version control has it
+            shown = quote(project.shown(folder))
+            error.hint = f"rm -r {shown} removes this run, which cannot go on"
+        raise
+
+
+def damaged(project: Project, fixture: str) -> dict[str, errors.FixturegenError]:
+    """Return the runs under way whose context cannot be read, by name, with why and what helps."""
+    reasons: dict[str, errors.FixturegenError] = {}
+    for folder in _runs(unfinished_folder(project, fixture)):
+        try:
+            _under_way(project, folder)
+        except errors.FixturegenError as error:
+            reasons[folder.name] = error
+    return reasons
 
 
 def interrupted(project: Project, fixture: str) -> list[str]:
@@ -449,7 +474,7 @@ def current_run(project: Project, fixture: str) -> str | None:
     name = named(content.decode(errors="replace"), fixture)
     if name is not None and name in known:
         return name
-    if line := damage.conflict(content):
+    if line := damage.marker(content):
         what = f"{shown}: line {line}: has a merge conflict that is not resolved"
         raise errors.CheckError(what, damage.RESOLVE)
     other = f"fixturegen report {fixture} --run NAME --replace makes another run's text of it"
@@ -469,7 +494,7 @@ def named(text: str, fixture: str) -> str | None:
 
     The head is the lines `fixture    NAME` and, right below, `run        NAME, DATE, seed N`.
     """
-    lines = text.replace("\r\n", "\n").removeprefix("\ufeff").split("\n")
+    lines = re.split(r"\r*\n|\r", text.removeprefix("\ufeff"))
     places = [place for place, line in enumerate(lines) if line.startswith("run  ")]
     places = [place for place in places if lines[place - 1].startswith("fixture  ")]
     if len(places) != 1 or not 0 < places[0] < HEAD:

@@ -58,7 +58,7 @@ def test_both_compilers_are_in_one_interleaved_run(root: Path, tools: Path) -> N
     done = run(root, tools, "run --label noon")
     assert done.code == 0, done.said
     context = json.loads((root / "fixtures/p01/noon/context.json").read_text())
-    assert "second-cc 1.0" in context["toolchain"]["c"]
+    assert "second-cc 1.0 (script, run by sh)" in context["toolchain"]["c"]
     assert any(line.startswith("gcc ") for line in context["toolchain"]["c"])
     (second,) = (b for name, b in context["binaries"].items() if name.endswith("second"))
     assert second["shown"].startswith("second-cc -std=c11 ") and "-g0" in second["shown"]

@@ -138,7 +138,7 @@ NO_NAMES = {
 CHARACTERS = {
     "CR LF": (
         SOURCE.replace("\n", "\r\n"),
-        [AT, "has CR LF line endings in 7 of 7 lines", "sed -i"],
+        [AT, "has CR LF line endings in 7 of 7 lines", "perl -0777 -pi"],
     ),
     "BOM": ("\ufeff" + SOURCE, [AT, "has a byte order mark"]),
     "NUL": (SOURCE + "\0", [f"{AT}:8", r"'\x00'"]),

@@ -200,9 +200,9 @@ EXPRESSIONS = {
 }
 
 ENCODINGS = {
-    "BOM": (b"\xef\xbb\xbf" + TOML.encode(), ["has a byte order mark", "sed -i"]),
-    "CR LF": (TOML.replace("\n", "\r\n"), ["has CR LF line endings in", "sed -i"]),
-    "CR": (TOML.replace("\n", "\r"), ["has CR line endings", "sed -i"]),
+    "BOM": (b"\xef\xbb\xbf" + TOML.encode(), ["has a byte order mark", "perl -0777 -pi"]),
+    "CR LF": (TOML.replace("\n", "\r\n"), ["has CR LF line endings in", "perl -0777 -pi"]),
+    "CR": (TOML.replace("\n", "\r"), ["has CR line endings", "perl -0777 -pi"]),
     "Latin-1": (TOML.replace("small", "größe").encode("latin-1"), ["UTF-8", "0xf6"]),
     "UTF-16": (TOML.encode("utf-16"), ["UTF-8", "byte 0"]),
     "NUL": (TOML.replace("small", "\0"), ["not TOML", "line 1"]),

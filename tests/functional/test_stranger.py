@@ -102,7 +102,7 @@ def test_a_strangers_language_does_all_that_ours_do(root: Path, extra: dict[str,
         done = run(root, words, extra)
         assert done.code == 0, done.said
     context = json.loads((root / "fixtures/p01/noon/context.json").read_text())
-    assert context["toolchain"]["echo"] == ["echoc 7.3"]
+    assert context["toolchain"]["echo"] == ["echoc 7.3 (script, run by sh)"]
     made = context["binaries"]["count.echo.loud"]
     assert made["shown"] == "echoc --loud count.echo count-loud"
     assert made["commands"][0].startswith("echoc --loud count.echo ")

@@ -15,6 +15,7 @@ import pytest
 
 import fixturegen
 from fixturegen import errors
+from fixturegen.build.toolchain import chosen
 from fixturegen.fixture.checks import load
 from fixturegen.fixture.project import builtin_templates
 from fixturegen.languages import LANGUAGES, MEMBERS, Language
@@ -77,6 +78,7 @@ def test_it_has_every_member_and_gives_its_types(language: Language) -> None:
     (program, _), build = fixture.programs, fixture.programs[0].builds[0]
     arguments = {
         "tools": ("",), "identity": ("",), "literal": (1,), "symbol": ("kernel",),
+        "variables": ("",), "settings": (Path("/nowhere/c/p01"),),
         "layout": (fixture,), "shown": (program, build),
         "plan": (fixture, program, build, "/out", {}),
     }  # fmt: skip
@@ -147,6 +149,29 @@ def test_it_says_which_toolchain_it_is(language: Language) -> None:
         commands = language.identity(compiler)
         assert commands[0][0] in {tool.command for tool in tools}
         assert not compiler or commands[0][0] == compiler
+
+
+def test_it_names_the_variables_and_files_that_choose_its_tools(
+    language: Language, tmp_path: Path
+) -> None:
+    folder = tmp_path / language.name / "p01"
+    for compiler in ("", "other-1.2"):
+        variables = language.variables(compiler)
+        assert all(re.fullmatch("[A-Z][A-Z0-9_]*", name) for name in variables)
+    assert all(path.is_absolute() for path in language.settings(folder))
+
+
+def test_a_variable_that_chose_a_compiler_is_told_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("CC", "/home/somebody/bin/cc -m64")
+    monkeypatch.setenv("RUSTUP_TOOLCHAIN", "1.77")
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("RUSTFLAGS", "-g")  # is not passed on
+    assert chosen("c", "") == {"CC": "~/bin/cc -m64"}
+    assert chosen("c", "clang") == chosen("cpp", "") == chosen("go", "") == {}
+    assert chosen("rust", "") == {"RUSTUP_TOOLCHAIN": "1.77"}
 
 
 def test_its_reserved_names_keys_and_compilers_are_checked(language: Language) -> None:

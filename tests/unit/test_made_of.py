@@ -145,7 +145,7 @@ def test_a_run_of_an_older_format_says_what_cannot_be_told(tmp_path: Path) -> No
     project, of = project_with_text(tmp_path)
     checked = Checked()
     old = context(of, format=2, binaries={"loop.c": Binary("0" * 64, "gcc", ("gcc",))})
-    assert not [d for d in differences(of, old, {}) if "fixture.toml" in d.told]
+    assert not [d for d in differences(project, of, old, {}) if "fixture.toml" in d.told]
     store(project, of, "old", format=2, number=0, declared={})
     path = text_path(project, "a-loop")
     path.write_text(re.sub("run        noon", "run        old", path.read_text()))

@@ -34,6 +34,8 @@ OTHERS = {
     "elf": "files that the user names on the command line",
     "render/compiled.py": "the user's own cache, and the time of our own modules",
     "languages/registry.py": "our own package, and what is installed beside it",
+    "build/reading.py": "what compilers read, wherever it is; its digest alone is kept",
+    "languages/rust.py": "cargo's configuration in folders above, of which a digest is kept",
     "launcher/compiling.py": "our own sources, and the compiled launcher in build/",
 }
 ONCE = {
@@ -47,6 +49,7 @@ ONCE = {
     ("render/rendered.py", "stat"): "the time of our own modules",
     ("render/rendered.py", "glob"): "our own modules",
     ("build/making.py", "resolve"): "a program on PATH",
+    ("build/toolchain.py", "resolve"): "a compiler on PATH",
     ("privileges.py", "access"): "our own Python, and folders that root's environment names",
     ("privileges.py", "is_file"): "the command that was typed",
     ("runs/options.py", "resolve"): "--sysfs",

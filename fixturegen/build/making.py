@@ -16,7 +16,7 @@ from fixturegen import elf, errors, files, process
 from fixturegen.build import recorded, toolchain
 from fixturegen.build.binary import Binary, OnPath
 from fixturegen.build.jobs import Job, jobs
-from fixturegen.build.reading import Digests, homeless, kind
+from fixturegen.build.reading import Digests, kind
 from fixturegen.build.recorded import Recorded
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
@@ -102,19 +102,15 @@ def make(
     for (language, _), lines in identities.items():
         so_far = built.toolchain.setdefault(language, [])
         so_far += [line for line in lines if line not in so_far]
-    if SYSTEM in wanted:
-        _find_commands(fixture, built)
     digests = Digests(work, project)
+    if SYSTEM in wanted:
+        _find_commands(fixture, built, digests)
     chosen = {each: toolchain.chosen(*each) for each in identities}
     settings = {
         name: digests.named(LANGUAGES[name].settings(root / name / fixture.name))
         for name in compiled
     }
-    keys = {}
-    for job in planned:
-        each = (job.language, job.compiler)
-        tools = {word: digests.of(str(path)) for word, path in toolchain.executables(*each)}
-        keys[job.name] = job.key(identities[each], tools | settings[job.language])
+    keys = _keys(planned, identities, settings, digests)
     stale = [
         job
         for job in planned
@@ -136,6 +132,24 @@ def make(
         binary = replace(known[job.label].binary, settings=of, inherited=inherited)
         built.take(binary, job.target)
     return built
+
+
+def _keys(
+    planned: Sequence[Job],
+    identities: toolchain.Identities,
+    settings: Mapping[str, Mapping[str, str]],
+    digests: Digests,
+) -> dict[str, str]:
+    """Return each job's key by its name; settings: language to its files and their digests."""
+    tools = {
+        each: {word: digests.of(str(path)) for word, path in toolchain.executables(*each)}
+        for each in identities
+    }
+    keys = {}
+    for job in planned:
+        each = (job.language, job.compiler)
+        keys[job.name] = job.key(identities[each], {**tools[each], **settings[job.language]})
+    return keys
 
 
 def _in_twos(
@@ -163,7 +177,7 @@ def _in_twos(
         pool.shutdown(cancel_futures=True)
 
 
-def _find_commands(fixture: Fixture, built: Built) -> None:
+def _find_commands(fixture: Fixture, built: Built, digests: Digests) -> None:
     """Add the system programs that are on PATH; who runs them says which are not."""
     for program in fixture.programs:
         path = process.find(program.command) if program.command else None
@@ -175,6 +189,6 @@ def _find_commands(fixture: Fixture, built: Built) -> None:
         except (OSError, errors.FixturegenError):
             built.absent[name] = f"{path} cannot be read, so no text could tell what it is"
             continue
-        digest = hashlib.sha256(content).hexdigest()
-        place = OnPath(homeless(path), kind(content))
-        built.take(Binary(digest, program.command, name=name, on_path=place), Path(path))
+        place = OnPath(digests.name(Path(path)), kind(content))
+        binary = Binary(files.digest(content), program.command, name=name, on_path=place)
+        built.take(binary, Path(path))

@@ -6,7 +6,6 @@ another machine answers otherwise. docs/proof.md says what follows from it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -72,7 +71,7 @@ def _sources(project: Project, context: Context, texts: Mapping[str, str]) -> It
         content = texts[path].encode() if path in texts else own
         if content is None:
             yield Difference(f"is of {path}, which is no longer there", path)
-        elif hashlib.sha256(content).hexdigest() != digest:
+        elif files.digest(content) != digest:
             yield Difference(f"is of another {path.rpartition('/')[2]}: {path}", path)
 
 
@@ -84,15 +83,11 @@ def _of_project(path: str) -> bool:
 
 def unproven(context: Context) -> str:
     """Return what a run of an older format does not tell, so that it cannot be compared; or ""."""
-    lacking = []
+    if context.format >= DECLARED:
+        return ""
     built = [b for b in context.binaries.values() if b.elf or b.commands]
-    if any(not binary.sources for binary in built):
-        lacking.append("its sources")
-    if context.format < DECLARED:
-        lacking.append("its programs, modes and lines")
+    sources = "its sources and " if any(not binary.sources for binary in built) else ""
     return (
-        f"has format {context.format}, which does not record {' and '.join(lacking)}: "
-        "whether these are still the same cannot be told"
-        if lacking and context.format < DECLARED
-        else ""
+        f"has format {context.format}, which does not record {sources}its programs, modes and "
+        "lines: whether these are still the same cannot be told"
     )

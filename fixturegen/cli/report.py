@@ -47,8 +47,7 @@ def command(
 
     \b
     fixturegen report                    every text again, from the run it names
-    fixturegen report p04 --run quiet    another stored run becomes the text; one that is not what
-                                         the fixture declares only with --replace
+    fixturegen report p04 --run quiet    another stored run becomes the text
     fixturegen report --check            byte for byte the same, on any machine?
     """
     project = project_of(ctx)

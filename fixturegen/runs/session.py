@@ -30,7 +30,7 @@ from fixturegen.runs.schedule import Step, rounds_of, runnable, schedule
 from fixturegen.runs.states import Interrupted, Measured, New
 from fixturegen.runs.summary import Summary
 from fixturegen.runs.unmeasured import here, storages, unmeasured
-from fixturegen.runs.versions import versions
+from fixturegen.runs.versions import versioned
 
 if TYPE_CHECKING:
     from fixturegen.tune import Guard
@@ -230,8 +230,8 @@ class Session:
             os.sched_setaffinity(0, self._places.others)
         try:
             with launcher.Launcher(binary, self.project.root) as started:
+                self.context = versioned(started, ways, self.context)
                 self._keep(launcher=started.hello)
-                self._keep(**versions(started, ways, self.context))
                 started.meanwhile = self._meanwhile if self._places.others else None
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):

@@ -14,8 +14,8 @@ SECONDS = 5.0  # and whatever a program starts meanwhile ends with it
 BYTES = 64 * 1024
 
 
-def versions(launcher: Launcher, ways: Mapping[Case, Start], context: Context) -> dict[str, object]:
-    """Return what changes in the context: each system program's version, and the toolchain's lines.
+def versioned(launcher: Launcher, ways: Mapping[Case, Start], context: Context) -> Context:
+    """Return the context with the version of each system program; the same where there is none.
 
     `--version` is asked through the launcher, in the environment and the folder of the program's
     first case, so that a version manager answers for the program that is then measured.
@@ -30,8 +30,10 @@ def versions(launcher: Launcher, ways: Mapping[Case, Start], context: Context) -
         version = _asked(launcher, way, known.shown)
         binaries[name] = replace(known, on_path=replace(known.on_path, version=version))
         lines.append(version)
-    toolchain = {**context.toolchain, SYSTEM: tuple(dict.fromkeys(lines))} if lines else None
-    return {"binaries": binaries, "toolchain": toolchain or context.toolchain}
+    if not lines:
+        return context
+    toolchain = {**context.toolchain, SYSTEM: tuple(dict.fromkeys(lines))}
+    return replace(context, binaries=binaries, toolchain=toolchain)
 
 
 def _asked(launcher: Launcher, way: Start, command: str) -> str:

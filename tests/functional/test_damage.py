@@ -18,7 +18,6 @@ from fixturegen.fixture.project import Project
 from fixturegen.runs import states
 from tests import recorded
 
-pytest.importorskip("fixturegen")
 CONFLICT = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
 
 

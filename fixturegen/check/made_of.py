@@ -82,12 +82,13 @@ def _of_project(path: str) -> bool:
 
 
 def unproven(context: Context) -> str:
-    """Return what a run of an older format does not tell, so that it cannot be compared; or ""."""
-    if context.format >= DECLARED:
-        return ""
+    """Return what a run does not tell, as older formats do not, so that it cannot be compared."""
     built = [b for b in context.binaries.values() if b.elf or b.commands]
-    sources = "its sources and " if any(not binary.sources for binary in built) else ""
+    lacking = ["its sources"] if any(not binary.sources for binary in built) else []
+    lacking += ["its programs, modes and lines"] if context.format < DECLARED else []
+    if not lacking:
+        return ""
     return (
-        f"has format {context.format}, which does not record {sources}its programs, modes and "
-        "lines: whether these are still the same cannot be told"
+        f"has format {context.format} and does not tell {' and '.join(lacking)}: "
+        "whether these are still the same cannot be told"
     )

@@ -50,10 +50,13 @@ def write(root: Path, path: str, value: str) -> str:
         descriptor = _open_writable(root, path)
     except OSError as error:
         return _why(error)
+    data = f"{text}\n".encode("ascii")
     try:
-        if root != Path("/"):
-            os.ftruncate(descriptor, 0)  # a kernel's file has no length, a copy of it has
-        os.write(descriptor, f"{text}\n".encode("ascii"))
+        # A kernel's file has no length, a copy of it has. One of several choices keeps its own:
+        # emptied by whoever is killed before the write, it would have lost the others.
+        if root != Path("/") and os.fstat(descriptor).st_size > len(data):
+            os.ftruncate(descriptor, 0)
+        os.write(descriptor, data)
     except OSError as error:
         return _why(error)
     finally:

@@ -176,7 +176,7 @@ def test_check_says_what_an_older_run_without_a_text_cannot_prove(tmp_path: Path
     done = laid.call(tmp_path, "check", name)
     assert done.code == 0, done.said
     assert f"note    run other of {name} has an older format and no text" in done.out
-    assert f"note    run reference of {name}: has format 1, which does not record its sources" in (
+    assert f"note    run reference of {name}: has format 1 and does not tell its sources" in (
         done.out
     )
 

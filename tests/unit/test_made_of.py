@@ -12,7 +12,7 @@ import pytest
 from fixturegen import render
 from fixturegen.build.binary import Binary
 from fixturegen.check import Checked, check_runs
-from fixturegen.check.made_of import differences
+from fixturegen.check.made_of import differences, unproven
 from fixturegen.fixture.project import Project
 from fixturegen.model import Fixture
 from fixturegen.report import stored_text
@@ -151,6 +151,14 @@ def test_a_run_of_an_older_format_says_what_cannot_be_told(tmp_path: Path) -> No
     path.write_text(re.sub("run        noon", "run        old", path.read_text()))
     check_runs(project, of, {}, checked)
     assert [note for note in checked.notes if "cannot be told" in note] == [
-        "run old of a-loop: has format 2, which does not record its programs, modes and lines: "
+        "run old of a-loop: has format 2 and does not tell its programs, modes and lines: "
         "whether these are still the same cannot be told"
     ]
+
+
+def test_a_binary_without_sources_is_noted_whatever_the_format() -> None:
+    of = fixture()
+    bare = context(of, binaries={"loop.c": Binary("0" * 64, "gcc", ("gcc",))})
+    assert unproven(bare).startswith("has format 3 and does not tell its sources: ")
+    found = Binary("0" * 64, "find")  # of the system: there are none
+    assert unproven(context(of, binaries={"loop.system": found})) == ""

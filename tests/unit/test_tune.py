@@ -491,3 +491,13 @@ def test_drop_caches(tmp_path: Path) -> None:
     assert turning.drop_caches(root) == ""
     assert value(root, knobs.DROP) == "3"
     assert turning.drop_caches(tmp_path / "sys") == "absent"
+
+
+def test_a_choice_is_written_without_emptying_its_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is killed in between leaves the choices that there are."""
+    monkeypatch.delattr(os, "ftruncate")
+    lay(root, {THP: "always [madvise] never"})
+    assert access.write(root, THP, "never") == ""
+    assert (root / THP).read_text() == "always madvise [never]\n"

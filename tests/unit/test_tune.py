@@ -494,10 +494,10 @@ def test_drop_caches(tmp_path: Path) -> None:
 
 
 def test_a_choice_is_written_without_emptying_its_file(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who is killed in between leaves the choices that there are."""
     monkeypatch.delattr(os, "ftruncate")
-    lay(root, {THP: "always [madvise] never"})
-    assert access.write(root, THP, "never") == ""
-    assert (root / THP).read_text() == "always madvise [never]\n"
+    lay(tmp_path, {THP: "always [madvise] never"})
+    assert access.write(tmp_path, THP, "never") == ""
+    assert (tmp_path / THP).read_text() == "always madvise [never]\n"

@@ -54,6 +54,12 @@ class Built(Struct):
                     loaders.append(elf.read(self.paths[name]).interpreter)
         return c_library(loaders)
 
+    def name_tools(self, identities: toolchain.Identities) -> None:
+        """Add what the tools of each language call themselves, each line once."""
+        for (language, _), lines in identities.items():
+            so_far = self.toolchain.setdefault(language, [])
+            so_far += [line for line in lines if line not in so_far]
+
     def take(self, binary: Binary, path: Path) -> None:
         """Add a binary that is at `path`."""
         self.binaries[binary.name] = binary
@@ -99,9 +105,7 @@ def make(
     planned = [j for j in jobs(fixture, compiled, texts, root, work) if j.name not in absent]
     built = Built(missing=missing, absent=absent)
     identities = answers()
-    for (language, _), lines in identities.items():
-        so_far = built.toolchain.setdefault(language, [])
-        so_far += [line for line in lines if line not in so_far]
+    built.name_tools(identities)
     digests = Digests(work, project)
     if SYSTEM in wanted:
         _find_commands(fixture, built, digests)

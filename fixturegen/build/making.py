@@ -18,6 +18,7 @@ from fixturegen.build.binary import Binary, OnPath
 from fixturegen.build.jobs import Job, jobs
 from fixturegen.build.reading import Digests, kind
 from fixturegen.build.recorded import Recorded
+from fixturegen.build.toolchain import Identities
 from fixturegen.fixture.project import Project
 from fixturegen.languages import LANGUAGES
 from fixturegen.machine.c_library import c_library
@@ -54,7 +55,7 @@ class Built(Struct):
                     loaders.append(elf.read(self.paths[name]).interpreter)
         return c_library(loaders)
 
-    def name_tools(self, identities: toolchain.Identities) -> None:
+    def name_tools(self, identities: Identities) -> None:
         """Add what the tools of each language call themselves, each line once."""
         for (language, _), lines in identities.items():
             so_far = self.toolchain.setdefault(language, [])
@@ -140,7 +141,7 @@ def make(
 
 def _keys(
     planned: Sequence[Job],
-    identities: toolchain.Identities,
+    identities: Identities,
     settings: Mapping[str, Mapping[str, str]],
     digests: Digests,
 ) -> dict[str, str]:

@@ -233,10 +233,14 @@ def test_a_spinning_pause_keeps_the_core_and_a_sleeping_one_does_not(
 
 @pytest.mark.usefixtures("single_pages")
 def test_touch_reads_every_page_of_the_output(binary: Callable[[str], Path]) -> None:
-    # Read first, a page is one of zeros for all, and writing it later faults once more.
-    for _ in range(3):
-        natural, touch = (used(binary("first_run"), m).ru_minflt for m in ("natural", "touch"))
-        assert 0.9 * OUTPUT_PAGES < touch - natural < 1.5 * OUTPUT_PAGES
+    # Read first, a page is one of zeros for all, and writing it later faults once more. The fewest
+    # of several: with the threads that it happens to start, Go's runtime faults on up to 25 pages
+    # more in one process than in another, which is a fifth of the output.
+    natural, touch = (
+        min(used(binary("first_run"), mode).ru_minflt for _ in range(10))
+        for mode in ("natural", "touch")
+    )
+    assert 0.9 * OUTPUT_PAGES < touch - natural < 1.5 * OUTPUT_PAGES
 
 
 @pytest.mark.usefixtures("with_libc")

@@ -15,7 +15,6 @@ from itertools import groupby
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation
 from fixturegen.visible import escape
 
-
 # How glibc's ld.so is called: ld-linux-x86-64.so.2; ld64.so.1 on s390x and PowerPC64; ld.so.1 on
 # PowerPC, MIPS and others; ld-2.31.so before glibc 2.34.
 _LOADER = re.compile(r"ld-linux.*\.so\.\d+|ld64\.so\.\d|ld\.so\.1$|ld-2\.\d+(\.\d+)*\.so$")

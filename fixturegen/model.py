@@ -418,6 +418,13 @@ class Fixture(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             "that cannot be built here the rows are absent, with the reason. Default: all"
         ),
     ] = ()
+    interleave: Annotated[
+        bool,
+        Meta(
+            description="true: one schedule over all programs, whose rounds are spread evenly over "
+            "the run, for a fixture that compares programs; false: programs run one after the other"
+        ),
+    ] = False
     files: Annotated[tuple[File, ...], Meta(description="see `[[file]]`")] = field(
         default=(), name="file"
     )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from fixturegen.cli.terminal import say, say_json
 from fixturegen.model import Fixture
 from fixturegen.report.table import aligned
 from fixturegen.runs.options import Options
-from fixturegen.runs.schedule import Block, blocks, rounds_of, schedule
+from fixturegen.runs.schedule import (
+    SCHEDULES,
+    Block,
+    Step,
+    blocks,
+    interleaved,
+    rounds_of,
+    schedule,
+)
 
 
 def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> None:
@@ -35,17 +44,24 @@ def show(fixtures: Sequence[Fixture], options: Options, *, as_json: bool) -> Non
 
 
 def _show(fixture: Fixture, planned: Sequence[Block], seed: int) -> None:
-    """Print how many processes there are, and each program's first round."""
+    """Print how many processes there are, and each program's first round or the run's beginning."""
     total = sum(len(block.cases) * block.rounds for block in planned)
-    say(f"{fixture.name}: {total} fresh processes, seed {seed}")
+    order = f", {SCHEDULES[True]}" if fixture.interleave else ""
+    say(f"{fixture.name}: {total} fresh processes, seed {seed}{order}")
     for program in fixture.programs:
         own = [block for block in planned if block.program is program]
         cases = sum(len(block.cases) for block in own)
-        say(
-            "",
-            f"{program.name}: {cases} cases x {own[0].rounds} rounds, "
-            f"{program.order}; the first round:",
-        )
-        steps = [step for block in own for step in block.round(1, seed)]
-        first = [[str(step.position + 1), step.case.path] for step in steps]
-        say(*aligned(["process", "case"], first, "rl").split("\n"))
+        what = f"{program.name}: {cases} cases x {own[0].rounds} rounds, {program.order}"
+        if fixture.interleave:
+            say(what)
+        else:
+            steps = [step for block in own for step in block.round(1, seed)]
+            say("", f"{what}; the first round:", *_listed(steps))
+    if fixture.interleave:
+        most = sum(len(block.cases) for block in planned)
+        say("", "The first processes:", *_listed(islice(interleaved(planned, seed), most)))
+
+
+def _listed(steps: Iterable[Step]) -> list[str]:
+    rows = [[str(step.position + 1), step.case.path] for step in steps]
+    return aligned(["process", "case"], rows, "rl").split("\n")

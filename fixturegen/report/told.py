@@ -31,7 +31,9 @@ from fixturegen.report.values import (
 from fixturegen.report.view import label
 from fixturegen.runs import record
 from fixturegen.runs.context import Context
+from fixturegen.runs.declared import INTERLEAVE
 from fixturegen.runs.declared import listed as few
+from fixturegen.runs.schedule import SCHEDULES
 from fixturegen.runs.summary import ClaimResult, Summary
 from fixturegen.units import plural
 
@@ -54,6 +56,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         seed=context.seed,
         params=shown(context.params),
         rounds=shown(context.rounds),
+        schedule=SCHEDULES[INTERLEAVE in context.declared] if len(context.rounds) > 1 else "",
         languages=tuple(
             Language(name, label(name)) for name in shown(context.languages) if name != SYSTEM
         ),

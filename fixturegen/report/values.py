@@ -193,6 +193,7 @@ class Run(Struct, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(description="what decided the order")]
     params: Annotated[dict[str, Value], Meta(description="those that the run was started with")]
     rounds: Annotated[dict[str, int], Meta(description="of each program")]
+    schedule: Annotated[str, Meta(description="of several programs, in words; empty for one")]
     languages: Annotated[tuple[Language, ...], Meta(description="that the run has, in order")]
     programs: Annotated[tuple[Program, ...], Meta(description="in the order of declaration")]
     samples: Annotated[int, Meta(description="how many processes were started")]

@@ -17,14 +17,16 @@ from fixturegen.model import DEFAULT, GATHERED, Build, Fixture, Program
 
 _ELSEWHERE = ("name", "metric", "mode", "build", GATHERED)  # told otherwise, or not at all
 _PLAIN = ("plain",)
+INTERLEAVE = "interleave"
 
 
 def declared(fixture: Fixture) -> dict[str, str]:
     """Return every place whose value decides what a run of the fixture does, with the value."""
-    places = dict(_of_files(fixture))
+    places = dict(_of_fixture(fixture))
     for program in fixture.programs:
         places |= {f"{program.name}.{key}": value for key, value in _of_program(program)}
     names = [program.name for program in fixture.programs]
+    names = sorted(names) if fixture.interleave else names  # then their order decides nothing
     return {place: json.dumps(value) for place, value in (places | {"program": names}).items()}
 
 
@@ -63,7 +65,9 @@ def _names(recorded: str) -> set[str]:
         return set()
 
 
-def _of_files(fixture: Fixture) -> Iterator[tuple[str, object]]:
+def _of_fixture(fixture: Fixture) -> Iterator[tuple[str, object]]:
+    if fixture.interleave:
+        yield INTERLEAVE, True
     for file in fixture.files:
         yield f"file.{file.name}.bytes", file.bytes
 

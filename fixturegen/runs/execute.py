@@ -51,13 +51,24 @@ def starts(
     cpus: Mapping[str, tuple[int, ...]],
     cwd: Path,
 ) -> dict[Case, Start]:
-    """Return how each case is started; environments of one program are padded to one size."""
+    """Return how each case is started; environments of what is compared are padded to one size.
+
+    That is one program, or all of them where they are interleaved.
+    """
+    bare = {
+        case: _start(fixture.program(case.program), case, paths, cpus_of(case, cpus), cwd)
+        for case in cases
+    }
+    alike = [bare] if fixture.interleave else _by_program(bare)
     result: dict[Case, Start] = {}
-    for program in fixture.programs:
-        own = [case for case in cases if case.program == program.name]
-        bare = [_start(program, case, paths, cpus_of(case, cpus), cwd) for case in own]
-        result |= zip(own, launcher.padded_environments(bare), strict=True)
+    for each in alike:
+        result |= zip(each, launcher.padded_environments([*each.values()]), strict=True)
     return result
+
+
+def _by_program(ways: Mapping[Case, Start]) -> list[dict[Case, Start]]:
+    programs = dict.fromkeys(case.program for case in ways)
+    return [{c: way for c, way in ways.items() if c.program == name} for name in programs]
 
 
 def cpus_of(case: Case, cpus: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+import heapq
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fixturegen.model import Case, Fixture, Program
+
+SCHEDULES = {True: "one schedule over all programs", False: "programs one after the other"}
 
 
 class Step(NamedTuple):
@@ -42,6 +45,19 @@ def runnable(
     return cases
 
 
+class Turn(NamedTuple):
+    """Cases of a round that are started one right after the other; turns are compared.
+
+    place: where in the run, from 0 to 1; of up to a million rounds, equal fractions are equal
+    floats and others are not. rank: the order of what is at the same place; no two have the same.
+    """
+
+    place: float
+    rank: bytes
+    round: int
+    cases: list[Case]
+
+
 class Block(NamedTuple):
     """Cases that are started round by round; a ladder has one a rung."""
 
@@ -51,17 +67,32 @@ class Block(NamedTuple):
     position: int  # of its first process
 
     def round(self, number: int, seed: int) -> list[Step]:
-        """Return the steps of one round, from 1.
-
-        Its order sorts the cases by SHA-256 over seed, program, round and case: a shuffle whose
-        stream no library's version can change.
-        """
-        order = self.cases
-        if self.program.order == "shuffled" and len(order) > 1:
-            prefix = f"{seed}/{self.program.name}/{number}/"
-            order = sorted(order, key=lambda case: _rank(prefix, case))
+        """Return the steps of one round, from 1, where programs run one after the other."""
+        order = self._order(number, seed)
         begin = self.position + (number - 1) * len(order)
         return [Step(case, number, begin + i) for i, case in enumerate(order)]
+
+    def turns(self, seed: int) -> Iterator[Turn]:
+        """Yield what is interleaved with other programs, in order: a case, or a fixed round."""
+        for number in range(1, self.rounds + 1):
+            order = self._order(number, seed)
+            place = (number - 0.5) / self.rounds
+            together = [order] if self.program.order == "fixed" and order else [[c] for c in order]
+            for cases in together:
+                yield Turn(place, self._rank(cases[0], number, seed), number, cases)
+
+    def _order(self, number: int, seed: int) -> list[Case]:
+        if self.program.order != "shuffled" or len(self.cases) < 2:
+            return self.cases
+        return sorted(self.cases, key=lambda case: self._rank(case, number, seed))
+
+    def _rank(self, case: Case, number: int, seed: int) -> bytes:
+        """Return the SHA-256 over seed, program, round and case.
+
+        Sorting by it is a shuffle whose stream no library's version can change.
+        """
+        text = f"{seed}/{self.program.name}/{number}/{case.path}"
+        return hashlib.sha256(text.encode()).digest()
 
 
 def blocks(
@@ -94,14 +125,25 @@ def schedule(
     seed: int,
     without: Collection[str] = (),
 ) -> list[Step]:
-    """Return all steps: the blocks one after the other, rounds within."""
+    """Return all steps: the blocks one after the other, rounds within; or interleaved."""
+    own = blocks(fixture, languages, rounds, without)
+    if fixture.interleave:
+        return [*interleaved(own, seed)]
     return [
         step
-        for block in blocks(fixture, languages, rounds, without)
+        for block in own
         for number in range(1, block.rounds + 1)
         for step in block.round(number, seed)
     ]
 
 
-def _rank(prefix: str, case: Case) -> bytes:
-    return hashlib.sha256((prefix + case.path).encode()).digest()
+def interleaved(own: Sequence[Block], seed: int) -> Iterator[Step]:
+    """Yield the steps of one schedule over all blocks.
+
+    Round k of a block's n is at (k - 1/2) / n of the run, so that a drift meets all alike.
+    Rounds at the same place are shuffled as one.
+    """
+    turns = heapq.merge(*(block.turns(seed) for block in own))
+    cases = ((case, turn.round) for turn in turns for case in turn.cases)
+    for position, (case, number) in enumerate(cases):
+        yield Step(case, number, position)

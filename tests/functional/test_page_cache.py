@@ -321,6 +321,8 @@ holds = "walk.system.warm.voluntary > 1000000"
 otherwise = "some machines are quick"
 """
 
+NEAR = TOML.replace('args = ["/usr/share"]', 'args = ["."]')  # where no walk is looked at
+
 
 def project(root: Path, toml: str = TOML) -> Path:
     sources = {
@@ -518,7 +520,7 @@ def test_with_permission_the_cold_walk_waits_and_asks_the_same(tmp_path: Path) -
 
 
 def test_an_ordinary_user_is_told_the_command_and_never_sudo_is_called(tmp_path: Path) -> None:
-    root = project(tmp_path / "project")
+    root = project(tmp_path / "project", NEAR)
     on_disk(root)
     tools = tmp_path / "tools"
     laid.put(tools, {"sudo": "#!/bin/sh\ntouch $(dirname $0)/called\n"})
@@ -568,7 +570,7 @@ def test_an_exit_code_that_is_declared_is_a_success_and_another_is_not(tmp_path:
 
 
 def test_a_preparation_that_is_refused_starts_nothing(tmp_path: Path) -> None:
-    toml = TOML.replace('prepare = ["warm-program", ', 'prepare = ["evict-file /no/such/file", ')
+    toml = NEAR.replace('prepare = ["warm-program", ', 'prepare = ["evict-file /no/such/file", ')
     root = project(tmp_path / "project", toml)
     done = laid.run(root, "run", "--label", "now")
     assert done.code == 5
@@ -589,14 +591,16 @@ def test_a_preparation_that_is_refused_starts_nothing(tmp_path: Path) -> None:
 def test_a_permission_that_nobody_asks_for_is_wrong_usage(
     tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
-    done = laid.run(project(tmp_path), "run", *words)
+    done = laid.call(project(tmp_path), "run", *words)
     assert done.code == 2 and said in done.err
     assert not (tmp_path / "build").exists()
 
 
-def test_resuming_does_to_the_machine_only_what_is_said_again(tmp_path: Path) -> None:
-    root = project(tmp_path)
-    assert laid.run(root, "run", "--label", "now").code == 0
+def test_resuming_does_to_the_machine_only_what_is_said_again(
+    unasked: tuple[Path, Done], tmp_path: Path
+) -> None:
+    assert unasked[1].code == 0
+    root = shutil.copytree(unasked[0], tmp_path / "copy", symlinks=True)
     folder = root / "build/runs/small/cut"
     shutil.copytree(root / "fixtures/small/now", folder)
     context = json.loads((folder / "context.json").read_text(encoding="ascii"))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,25 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "programs" / "perf"
 NAME = "profile-cost"
-SHORT = ("messages=60000", "warmup=20000", "flat_messages=400000")
+SHORT = {"messages": 60000, "warmup": 20000, "flat_messages": 400000}
 # What gcc, the launcher's compiler and this tool start by name.
 TOOLS = ("gcc", "cc", "as", "ld", "collect2", "objdump", "addr2line", "sh", "musl-gcc")
 PARTS = ("true", "cat", "sed", "dirname")  # what the stand-ins for perf start
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A project with this fixture alone, built once for all tests here."""
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with this fixture alone, of fewer messages, built once for all tests here."""
     root = tmp_path_factory.mktemp("project")
     for folder in (NAME, "_lib"):
         shutil.copytree(ROOT / "templates" / folder, root / "templates" / folder)
-    yield root
+    path = root / "templates" / NAME / "fixture.toml"
+    text = path.read_text()
+    for key, value in SHORT.items():
+        text, count = re.subn(rf"(?m)^{key} = \d+", f"{key} = {value}", text)
+        assert count == 1, key
+    path.write_text(text)
+    return root
 
 
 def tools(folder: Path, stand_in: str = "") -> str:
@@ -52,8 +58,7 @@ def tools(folder: Path, stand_in: str = "") -> str:
 
 
 def run(project: Path, label: str, path: str = "", *more: str) -> laid.Done:
-    sets = [word for value in SHORT for word in ("--set", value)]
-    words = ["run", NAME, "--rounds", "1", "--label", label, *sets, *(more or ("--language", "c"))]
+    words = ["run", NAME, "--rounds", "1", "--label", label, *(more or ("--language", "c"))]
     extra = {"LC_ALL": "de_DE.UTF-8", **({"PATH": path} if path else {})}
     return laid.run(project, *words, extra=extra, timeout_s=300)
 
@@ -109,10 +114,19 @@ def test_the_wrapper_script_of_another_kernel_is_quoted(project: Path, tmp_path:
     assert "WARNING: perf not found for kernel 6.8.0-31" in text_of(project, "kernel")
 
 
-def test_hardware_counters_are_divided_by_messages(project: Path, tmp_path: Path) -> None:
-    done = run(project, "hardware", tools(tmp_path / "bin", "hardware"))
+@pytest.fixture(scope="module")
+def recorded(project: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run once with a perf that counts and records; return a PATH like that run's without perf."""
+    path = Path(tools(tmp_path_factory.mktemp("recorded") / "bin", "hardware"))
+    done = run(project, "recorded", str(path))
     assert done.code == 0, done.said
-    text = text_of(project, "hardware")
+    (path / "perf").unlink()
+    return str(path)
+
+
+@pytest.mark.usefixtures("recorded")
+def test_hardware_counters_are_divided_by_messages(project: Path) -> None:
+    text = text_of(project, "recorded")
     table = text[text.index("Counters, divided") : text.index("Where the samples are")]
     rows = {line.split()[0]: line.split()[1:] for line in table.splitlines() if line.strip()}
     assert rows["cycles"] == ["4000000000", "10000.0000"] * 2
@@ -123,9 +137,8 @@ def test_hardware_counters_are_divided_by_messages(project: Path, tmp_path: Path
     assert "perf version 6.9.12" in text
 
 
-def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path, tmp_path: Path) -> None:
-    done = run(project, "recorded", tools(tmp_path / "bin", "hardware"))
-    assert done.code == 0, done.said
+@pytest.mark.usefixtures("recorded")
+def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path) -> None:
     lines = samples_of(project, "recorded")["book.c.profiled.flat_perf_record"]["lines"]
     assert lines["profile"] == {"samples": [11], "lost": [7], "thread": [9]}
     assert lines["own"] == {"strategy": [3], "think": [6]}
@@ -146,16 +159,26 @@ def test_a_recorded_profile_is_shown_from_what_is_stored(project: Path, tmp_path
     assert context["perf"]["pictures"][stem] == "" and f"{stem}.svg" in context["attachments"]
 
 
-def test_the_perf_of_this_machine(project: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def here(project: Path, tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Run once with this machine's perf, in both languages if cargo is there.
+
+    Return which of perf's instruments the machine refuses.
+    """
     if shutil.which("perf") is None:
         pytest.skip("needs perf; stand-ins above")
-    refused = refusals(tmp_path)
+    refused = refusals(tmp_path_factory.mktemp("refusals"))
     if refused - {"perf-stat-cpu"}:
         pytest.skip(f"needs a perf that is allowed: {refused}; stand-ins above")
-    done = run(project, "here")
+    rust = ("--language", "rust") if shutil.which("cargo") else ()
+    done = run(project, "here", "", "--language", "c", *rust)
     assert done.code == 0, done.said
+    return refused
+
+
+def test_the_perf_of_this_machine(project: Path, here: set[str]) -> None:
     samples = samples_of(project, "here")
-    assert len(samples) == 8 - len(refused)
+    assert len([case for case in samples if case.startswith("book.c.")]) == 8 - len(here)
     for mode in ("alone", "perf_stat", "perf_record"):
         lines = samples[f"book.c.profiled.{mode}"]["lines"]
         assert lines["measured"]["messages"] == [40000]
@@ -185,54 +208,49 @@ def _whole(project: Path, label: str) -> None:
     assert folded == sorted(folded, key=lambda line: line.rpartition(" ")[0])
     with gzip.open(folder / "samples.jsonl.gz") as stream:
         taken = [json.loads(line) for line in stream]
-    flat = next(s for s in taken if s["case"].endswith("flat_perf_record"))
+    flat = next(s for s in taken if s["case"] == "book.c.profiled.flat_perf_record")
     assert sum(counts) == flat["lines"]["profile"]["samples"][0]
     assert any(";think " in line for line in folded)
 
 
 def test_the_text_comes_again_without_perf_and_damage_is_found(
-    project: Path, tmp_path: Path
+    project: Path, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tools(tmp_path / "bin", "hardware")
-    assert run(project, "damaged", path).code == 0
-    (tmp_path / "bin" / "perf").unlink()
-    without = {"PATH": path}
-    laid.run(project, "render", NAME)
-    assert laid.run(project, "report", NAME, "--run", "damaged", extra=without).code == 0
-    assert laid.run(project, "report", NAME, "--check", extra=without).code == 0
-    assert laid.run(project, "check", NAME, extra=without).code == 0
-    folder = folder_of(project, "damaged")
+    monkeypatch.setenv("PATH", recorded)
+    laid.call(project, "render", NAME)
+    again = ("report", NAME, "--run", "recorded", "--replace")  # one round of one language
+    assert laid.call(project, *again).code == 0
+    assert laid.call(project, "report", NAME, "--check").code == 0
+    assert laid.call(project, "check", NAME).code == 0
+    folder = folder_of(project, "recorded")
     for name in ("book-c-profiled-perf_record.folded", "book-c-profiled-perf_record.profile.json"):
         kept = (folder / name).read_bytes()
-        (folder / name).write_bytes(kept + b"\n")
-        done = laid.run(project, "check", NAME, extra=without)
+        (folder / name).write_bytes(kept + b"x\n")
+        done = laid.call(project, "check", NAME)
         assert done.code == 1 and name in done.said and "not the file that the run" in done.said
         (folder / name).unlink()
-        done = laid.run(project, "check", NAME, extra=without)
+        done = laid.call(project, "check", NAME)
         assert done.code == 1 and name in done.said
         (folder / name).write_bytes(kept)
-    assert laid.run(project, "check", NAME, extra=without).code == 0
+    assert laid.call(project, "check", NAME).code == 0
     context = json.loads((folder / "context.json").read_text())
     for wrong in ([], {"../../../outside": "0"}, {"": "0"}, {"context.json": 3}):
         (folder / "context.json").write_text(json.dumps({**context, "attachments": wrong}))
-        done = laid.run(project, "check", NAME, extra=without)
+        done = laid.call(project, "check", NAME)
         assert done.code == 3 and "restore it from version control" in done.said, wrong
     (folder / "context.json").write_text(json.dumps(context))
     (project / "fixtures" / f"{NAME}.txt").unlink()
 
 
-def test_both_languages_have_the_whole_sequence(project: Path, tmp_path: Path) -> None:
-    if shutil.which("cargo") is None or shutil.which("perf") is None:
-        pytest.skip("needs cargo and perf; C and stand-ins above")
-    if refusals(tmp_path) - {"perf-stat-cpu"}:
-        pytest.skip("needs a perf that is allowed")
-    done = run(project, "both", "", "--language", "c", "--language", "rust")
-    assert done.code == 0, done.said
-    samples = samples_of(project, "both")
+@pytest.mark.usefixtures("here")
+def test_both_languages_have_the_whole_sequence(project: Path) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("needs cargo; C and stand-ins above")
+    samples = samples_of(project, "here")
     one, other = (samples[f"book.{x}.profiled.flat_perf_record"]["lines"] for x in ("c", "rust"))
     assert one["book"] == other["book"]
     assert other["total"]["think"][0] > 0 and other["total"]["strategy"][0] > 0
-    text = text_of(project, "both")
+    text = text_of(project, "here")
     assert "Rust, flat, the strategy thread" in text
     assert "-C force-frame-pointers=yes -C debuginfo=line-tables-only" in text
     assert "-g1 -fno-omit-frame-pointer" in text
@@ -260,7 +278,7 @@ def test_a_wrapper_gives_its_own_columns_and_no_others(
         f'metric.more = {{ value = "{value}", unit = "events", optional = true }}\n'
         f'[[program.mode]]\nname = "plain"\nwrapper = "{wrapper}"\n',
     )
-    done = laid.run(laid.project(tmp_path, toml), "list")
+    done = laid.call(laid.project(tmp_path, toml), "list")
     assert done.code == code, done.said
 
 
@@ -268,7 +286,7 @@ def test_a_wrapper_gives_its_own_columns_and_no_others(
 def test_no_line_may_be_called_like_what_perf_gives(tmp_path: Path, name: str) -> None:
     toml = laid.changed("lines.value =", f"lines.{name} =")
     toml = toml.replace("value.n[0]", f"{name}.n[0]")
-    done = laid.run(laid.project(tmp_path, toml), "list")
+    done = laid.call(laid.project(tmp_path, toml), "list")
     assert done.code == 3 and name in done.err
 
 

@@ -183,7 +183,7 @@ def test_interrupted_while_building_it_begins_no_further_compilation(
     assert done.code == 130, done.said
     assert "interrupted" in done.err and "bug" not in done.err
     made = list((project.root / "build" / "tiny" / "make" / "c").iterdir())
-    assert len(made) <= 2, done.said
+    assert len([each for each in made if each.suffix != ".d"]) <= 2, done.said
     project.assert_nothing_runs(2)
     assert project.under_way() == []
 

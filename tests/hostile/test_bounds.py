@@ -120,7 +120,7 @@ def test_details_of_gigabytes(tmp_path: Path) -> None:
 
 
 def test_a_dotted_key_of_thousands_of_parts(tmp_path: Path) -> None:
-    root = projects.tiny(tmp_path / "p", toml=TOML + "[params]\n" + ".".join(["a"] * 30000) + "=1")
+    root = projects.tiny(tmp_path / "p", toml=TOML + "[params]\n" + ".".join(["a"] * 20000) + "=1")
     said = projects.refused(root, "list", names=f"{SPEC}: ")
     assert MEMORY in said or TIME in said
 

@@ -55,6 +55,14 @@ def clean(folder: Path, *words: str, tabs: bool = False, **more: object) -> laid
     return done
 
 
+def said_clean(folder: Path, *words: str) -> laid.Done:
+    """Do what `clean` does within this process: what is hidden is looked for in the same text."""
+    done = laid.call(folder, *words)
+    assert_clean(done.out)
+    assert_clean(done.err)
+    return done
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a complete run of `calm`, and a run of `angry` whose one sample failed."""
@@ -132,7 +140,7 @@ def test_every_command_on_a_hostile_project(root: Path) -> None:
 
 @pytest.mark.parametrize("words", WRONG, ids=lambda words: words[0][:6])
 def test_what_was_typed_is_quoted_and_not_obeyed(measured: Path, words: tuple[str, ...]) -> None:
-    done = clean(measured, *words)
+    done = said_clean(measured, *words)
     assert done.code in (1, 2, 3, 74) and done.err
 
 
@@ -197,9 +205,10 @@ SPECS: dict[str, dict[str, str | bytes]] = {
 def test_a_fixture_or_template_that_is_wrong(tmp_path: Path, files: dict[str, str]) -> None:
     laid.put(laid.project(tmp_path), files)
     codes = [
-        clean(tmp_path, *words).code
-        for words in (("list",), ("render", "--check"), ("check", "--json"), ("check",), ("build",))
+        said_clean(tmp_path, *words).code
+        for words in (("list",), ("render", "--check"), ("check", "--json"), ("check",))
     ]
+    codes.append(clean(tmp_path, "build").code)
     assert any(code in (3, 4, 74) for code in codes), codes
 
 

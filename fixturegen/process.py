@@ -7,6 +7,7 @@ and started in `/` unless a folder is named, since rustup and cargo obey files o
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ PASSED_ON = (
 )
 
 
+COMPILING_S = 600.0
 NOWHERE = "/dev/null"  # a PATH without a tool in it; an empty one would be the current folder
 
 
@@ -82,13 +84,13 @@ def run(
     *,
     cwd: Path | None = None,
     extra: Mapping[str, str] | None = None,
-    timeout_s: float = 600,
+    timeout_s: float = COMPILING_S,
 ) -> Finished:
     """Run a helper in `cwd` (/) to its end with no input; its output is text, odd bytes replaced.
 
     A helper that cannot be started has code 127, one that takes longer than `timeout_s` -9.
     """
-    return _finish(_start(argv, cwd, extra), argv, timeout_s)
+    return _finish(_start(argv, cwd, extra, timeout_s), argv, timeout_s)
 
 
 def begin(asked: Sequence[tuple[Sequence[str], Path]]) -> Callable[[], list[Finished]]:
@@ -96,12 +98,12 @@ def begin(asked: Sequence[tuple[Sequence[str], Path]]) -> Callable[[], list[Fini
 
     That returns how they ended, in order: meanwhile the caller has better to do.
     """
-    started = [(_start(argv, cwd, None), argv) for argv, cwd in asked]
+    started = [(_start(argv, cwd, None, 20), argv) for argv, cwd in asked]
     return lambda: [_finish(each, argv, 20) for each, argv in started]
 
 
 def _start(
-    argv: Sequence[str], cwd: Path | None, extra: Mapping[str, str] | None
+    argv: Sequence[str], cwd: Path | None, extra: Mapping[str, str] | None, timeout_s: float
 ) -> Popen[bytes] | OSError:
     import subprocess
 
@@ -115,6 +117,8 @@ def _start(
                 stdin=subprocess.DEVNULL,
                 stdout=pipe,
                 stderr=pipe,
+                # A compiler stays in our group: a thread waits for it, and only Ctrl-C reaches it.
+                process_group=None if timeout_s == COMPILING_S else 0,
             )
     except OSError as error:
         return error
@@ -129,12 +133,19 @@ def _finish(started: Popen[bytes] | OSError, argv: Sequence[str], timeout_s: flo
         try:
             out, err = started.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
-            started.kill()
+            _kill(started)
             return Finished(-9, "", f"{argv[0]}: no end within {timeout_s:g} s")
         except BaseException:
-            started.kill()
+            _kill(started)
             raise
     return Finished(started.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+def _kill(started: Popen[bytes]) -> None:
+    """Kill a helper that nobody has waited for yet and, where it leads a group, what it started."""
+    if started.returncode is None and os.getpgid(started.pid) == started.pid:
+        os.killpg(started.pid, signal.SIGKILL)
+    started.kill()
 
 
 def capture(argv: Sequence[str], timeout_s: float = 20) -> str | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fixturegen.machine import Choice, Machine
     from fixturegen.machine.condition import Condition
     from fixturegen.machine.layout import Layout
+    from fixturegen.machine.rust_toolchain import Chosen
     from fixturegen.process import Tool
 
 INDENT = 29  # of the text: 2 + state 6 + 2 + name 17 + 2
@@ -126,7 +127,23 @@ def _tools() -> tuple[list[Condition], dict[str, set[str]]]:
                 LAUNCHER.name if tool.command in LAUNCHER.commands else tool.command
                 for tool in default
             }
-    return [*tools(rows.values(), registry.tools()), *wrong], needs
+    return [*tools(rows.values(), registry.tools(), _rust()), *wrong], needs
+
+
+def _rust() -> Chosen | None:
+    """Return what the project asks rustup for; its first fixture in Rust speaks for all."""
+    import contextlib
+
+    from fixturegen import errors, files
+    from fixturegen.fixture.project import Project, find_root
+    from fixturegen.machine.rust_toolchain import chosen
+
+    with contextlib.suppress(OSError, errors.FixturegenError):  # doctor works anywhere
+        project = Project(find_root(Path.cwd()))
+        places = [project.root / "rust" / name for name in project.own]
+        if found := chosen(next(filter(files.exists, places), project.root)):
+            return found._replace(file=project.shown(Path(found.file)))
+    return None
 
 
 def _row_of(language: Language, needed: languages.Tool, *, optional: bool) -> Tool:
@@ -275,7 +292,7 @@ def _made(conditions: list[Condition], needs: dict[str, set[str]]) -> list[str]:
     """Return the labels of the languages whose tools run."""
     from fixturegen.machine.tools import LAUNCHER
 
-    working = {condition.name for condition in conditions if condition.state == "ok"}
+    working = {condition.name for condition in conditions if condition.state != "absent"}
     # The launcher is a C program: without its compiler nothing can be measured.
     return [label for label, tools in needs.items() if tools | {LAUNCHER.name} <= working]
 

@@ -132,6 +132,9 @@ def _block(facts: ElfFacts, bindings: list[Binding], asked: bool) -> Iterator[st
     lines = facts.lines or (" no FLAGS, FLAGS_1 or BIND_NOW",)
     yield _row("readelf -d", lines[0].rstrip())
     yield from (_row("", line.rstrip()) for line in lines[1:])
+    for name, words in (("FLAGS", facts.flags), ("FLAGS_1", facts.flags_1)):
+        if unnamed := [word for word in words if word.startswith("0x")]:
+            yield _row("", f"without a name in {name}: {' '.join(unnamed)}")
     yield from _asked(bindings) if asked else _summary(bindings)
 
 

@@ -11,7 +11,7 @@ from fixturegen import errors, files
 from fixturegen.cli.common import project_of
 from fixturegen.cli.help_options import HELP_OPTIONS
 from fixturegen.cli.terminal import say
-from fixturegen.fixture.project import NAME, NAMED, Project, builtin_templates
+from fixturegen.fixture.project import Project, builtin_templates, misnamed
 from fixturegen.languages import LANGUAGES
 
 BEGINNING, SCHEMA = "_new", "fixture.schema.json"
@@ -66,8 +66,9 @@ def command(ctx: click.Context, name: str) -> None:
     for lines in .gitignore and .gitattributes: what is built stays out of version control, and
     every text in it byte for byte as it was written.
     """
-    if not NAME.match(name):
-        raise errors.UsageError(f"{name!r} is not the name of a fixture", NAMED)
+    what, hint = misnamed(name)
+    if what:
+        raise errors.UsageError(what, hint)
     project = project_of(ctx)
     folder = project.root / "templates" / name
     if files.exists(folder) or name in project.own:

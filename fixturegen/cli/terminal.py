@@ -2,6 +2,7 @@
 
 Names and values come from files that somebody else wrote. Whatever holds one passes `say`, which
 escapes control, format and bidi characters, and line ends as well: a name cannot forge a line.
+A terminal that is narrower than what is written for one gets it in lines that break no word.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Line: TypeAlias = str | Coloured
 
 def say(*lines: Line, err: bool = False) -> None:
     """Write each of `lines` as one line, whatever it holds; on standard error with `err`."""
-    _write([_shown(line) for line in lines], err)
+    columns = _narrow(err)
+    _write([piece for line in lines for piece in _shown(line, columns)], err)
 
 
 def say_error(error: errors.FixturegenError) -> None:
@@ -83,12 +85,63 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\n") for line in io.StringIO(text, newline="\n")]
 
 
-def _shown(line: Line) -> str:
+def _shown(line: Line, columns: int) -> list[str]:
     if isinstance(line, str):
-        return escape(line)
-    before, word, after = map(escape, line.text.partition(line.word))
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return f"{before}{word if plain else click.style(word, fg=line.colour)}{after}"
+        return _fitted(escape(line), columns)
+    first, *rest = _fitted(escape(line.text), columns)
+    if not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") not in ("", "dumb"):
+        first = first.replace(line.word, click.style(line.word, fg=line.colour), 1)
+    return [first, *rest]
+
+
+def _narrow(err: bool) -> int:
+    """Return the columns of a terminal that is narrower than a page; 0 for anything else."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError, AttributeError):  # a file, closed, or closed from the start
+        return 0
+    from fixturegen.units import WIDTH
+
+    return columns if columns < WIDTH else 0
+
+
+def _fitted(line: str, columns: int) -> list[str]:
+    """Return a line in pieces of at most `columns`, 0 for any, as far as its words let it."""
+    if not columns or len(line) <= columns:
+        return [line]
+    import textwrap
+
+    text = line.lstrip(" ")
+    margin = " " * min(len(line) - len(text), columns // 4)
+    pieces = textwrap.wrap(
+        text,
+        columns,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        replace_whitespace=False,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return pieces or [""]
+
+
+class Help(click.HelpFormatter):
+    """The help of a command, which click itself breaks within words on a narrow terminal."""
+
+    def __init__(
+        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
+    ) -> None:
+        self._columns = _narrow(err=False)
+        super().__init__(indent_increment, 78 if self._columns else width, max_width)
+
+    def getvalue(self) -> str:
+        """Return the text."""
+        lines = super().getvalue().split("\n")
+        return "\n".join(piece for line in lines for piece in _fitted(line, self._columns))
+
+
+click.Context.formatter_class = Help
 
 
 def _write(lines: Sequence[str], err: bool) -> None:

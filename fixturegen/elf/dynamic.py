@@ -9,7 +9,7 @@ from fixturegen.elf import spelling
 from fixturegen.elf.image import PT_DYNAMIC, Header, Image, Segment, locate
 
 DT_NULL, DT_NEEDED, DT_PLTRELSZ, DT_STRTAB, DT_SYMTAB, DT_RELA, DT_RELASZ = 0, 1, 2, 5, 6, 7, 8
-DT_RELAENT, DT_STRSZ, DT_SYMENT, DT_REL, DT_RELSZ, DT_RELENT = 9, 10, 11, 17, 18, 19
+DT_RELAENT, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_REL, DT_RELSZ, DT_RELENT = 9, 10, 11, 14, 17, 18, 19
 DT_PLTREL, DT_DEBUG, DT_JMPREL, DT_BIND_NOW, DT_FLAGS, DT_FLAGS_1 = 20, 21, 23, 24, 30, 0x6FFFFFFB
 # AArch64 and RISC-V use the same number: some symbol has a calling convention of its own.
 DT_VARIANT = {spelling.AARCH64: 0x70000005, spelling.RISCV: 0x70000001}

@@ -37,12 +37,12 @@ class Relocation:
 class ElfFacts:
     """What the file says, in readelf's own words.
 
-    `flags`, `flags_1`: the words of DT_FLAGS and DT_FLAGS_1, in readelf's order; what readelf
-    has no word for stays as it prints it ("unknown", hexadecimal). `bind_now_tag`: the older
-    tag DT_BIND_NOW is there. `lines`: the lines of `readelf -d` for FLAGS, FLAGS_1 and
-    BIND_NOW, byte for byte. `build_id` is "" if there is none. `defined` and `missing` are about
-    the names that `read` was asked to look up: those that the file defines, and those that its
-    full symbol table, if it was not stripped, does not define.
+    `flags`, `flags_1`: the words of DT_FLAGS and DT_FLAGS_1, lowest bit first; what readelf has no
+    word for keeps its value (`0x20`). `bind_now_tag`: the older tag DT_BIND_NOW is there. `lines`:
+    the lines of `readelf -d` for FLAGS, FLAGS_1 and BIND_NOW, byte for byte. `soname` is the name
+    of a library, `build_id` the linker's digest; each is "" if there is none. `defined` and
+    `missing` are about the names that `read` was asked to look up: those that the file defines,
+    and those that its full symbol table, if it was not stripped, does not define.
     """
 
     path: Path
@@ -62,6 +62,7 @@ class ElfFacts:
     relocations: tuple[Relocation, ...]
     defined: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
+    soname: str = ""
 
     @property
     def binds_now(self) -> bool:

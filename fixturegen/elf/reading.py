@@ -46,7 +46,7 @@ def _facts(image: Image, names: tuple[str, ...]) -> ElfFacts:
     header = read_header(image)
     segments = read_segments(image, header)
     dynamic = d.read_dynamic(image, header, segments) or d.Dynamic(())
-    needed, relocations = _linked(image, header, segments, dynamic)
+    needed, soname, relocations = _linked(image, header, segments, dynamic)
     interpreter = _interpreter(image, segments)
     flags = spelling.flags(dynamic.get(d.DT_FLAGS) or 0)
     flags_1 = spelling.flags_1(dynamic.get(d.DT_FLAGS_1) or 0)
@@ -79,17 +79,21 @@ def _facts(image: Image, names: tuple[str, ...]) -> ElfFacts:
         relocations=relocations,
         defined=defined,
         missing=missing,
+        soname=soname,
     )
 
 
 def _linked(
     image: Image, header: Header, segments: tuple[Segment, ...], dynamic: d.Dynamic
-) -> tuple[tuple[str, ...], tuple[Relocation, ...]]:
+) -> tuple[tuple[str, ...], str, tuple[Relocation, ...]]:
+    """Return the libraries that it needs, its own name as one, and its relocations."""
     if not dynamic.entries:
-        return (), ()
+        return (), "", ()
     strings = d.Strings(image, segments, dynamic)
     needed = tuple(strings.at(place) for place in dynamic.all(d.DT_NEEDED))
-    return needed, read_relocations(image, header, segments, dynamic, strings)
+    name = dynamic.get(d.DT_SONAME)
+    soname = "" if name is None else strings.at(name)
+    return needed, soname, read_relocations(image, header, segments, dynamic, strings)
 
 
 def _interpreter(image: Image, segments: tuple[Segment, ...]) -> str | None:

@@ -43,9 +43,10 @@ def read_relocations(
     strings: d.Strings,
 ) -> tuple[Relocation, ...]:
     """Return every different (symbol, type, table), by table and then as the file orders them."""
-    names = spelling.relocation_names(header.machine)
+    names = spelling.relocation_names(header.machine, header.wide)
     if names is None:
         machine = spelling.machine(header.machine)
+        machine += " with 32 bits" if spelling.relocation_names(header.machine, True) else ""
         raise image.error(f"for {machine}, whose relocations are not known here")
     infos: list[tuple[Name, int]] = []
     entries = 0

@@ -8,11 +8,16 @@ request and still calls through GLOB_DAT.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fixturegen.elf.facts import Binding, ElfFacts, Relocation
 from fixturegen.visible import escape
+
+# How glibc's ld.so is called: ld-linux-x86-64.so.2; ld64.so.1 on s390x and PowerPC64; ld.so.1 on
+# PowerPC, MIPS and others; ld-2.31.so before glibc 2.34.
+_LOADER = re.compile(r"ld-linux.*\.so\.\d+|ld64\.so\.\d|ld\.so\.1$|ld-2\.\d+(\.\d+)*\.so$")
 
 
 def binding(
@@ -84,6 +89,8 @@ def _why_bound(facts: ElfFacts, bind_now_env: str | None) -> str:
         return " and ".join(said)
     if facts.linking == "static":
         return "there is no interpreter: the program's own start-up code binds it"
+    if facts.interpreter is None and _LOADER.match(facts.soname):
+        return "it is ld.so itself, which binds all of its own symbols before anything else"
     loader = _loader(facts)
     if loader == "musl":
         return "musl's ld.so binds everything at start-up"
@@ -96,16 +103,13 @@ def _why_bound(facts: ElfFacts, bind_now_env: str | None) -> str:
 
 def _loader(facts: ElfFacts) -> str:
     """Return whose ld.so starts the file: "glibc", "musl" or "other"."""
-    if facts.interpreter is not None:
-        names = [facts.interpreter.rpartition("/")[2]]
-    else:
-        names = list(facts.needed)
-    # ld64.so is glibc's on s390x and PowerPC. A library names no interpreter but its libc.
-    if any(name.startswith(("ld-linux", "ld64.so", "libc.so.6")) for name in names):
-        return "glibc"
-    if any(name.startswith(("ld-musl", "libc.musl")) or name == "libc.so" for name in names):
+    name = (facts.interpreter or "").rpartition("/")[2]
+    if name.startswith("ld-musl") or any(each.startswith("libc.musl") for each in facts.needed):
         return "musl"
-    return "other"
+    # However glibc's ld.so is called, no other can load its libc.
+    if "libc.so.6" in facts.needed or any(map(_LOADER.match, (name, *facts.needed))):
+        return "glibc"
+    return "musl" if not name and "libc.so" in facts.needed else "other"
 
 
 def _lazy_loader(facts: ElfFacts) -> str:

@@ -12,6 +12,9 @@ from functools import cache
 # readelf of binutils 2.40 prints these three; pyelftools 0.33 ends at PIE.
 _LATER_FLAGS_1 = {0x10000000: "KMOD", 0x20000000: "WEAKFILTER", 0x40000000: "NOCOMMON"}
 
+# pyelftools knows these numbers and has no description of them.
+_MACHINES = {15: "HPPA", 42: "Renesas / SuperH SH", 43: "Sparc v9"}
+
 # pyelftools has no RISC-V relocations. These are the dynamic ones of the RISC-V psABI.
 _RISCV = {
     0: "R_RISCV_NONE",
@@ -52,22 +55,24 @@ AARCH64 = 183
 
 
 def machine(number: int) -> str:
-    """Return readelf's name of an e_machine, `<unknown>: 0x1234` where there is none."""
+    """Return readelf's name of an e_machine, else elf.h's; `<unknown>: 0x1234` if it has none."""
     from elftools.elf.descriptions import describe_e_machine
     from elftools.elf.enums import ENUM_E_MACHINE
 
     for name, value in ENUM_E_MACHINE.items():
         if value == number:
-            return str(describe_e_machine(name))
+            described = str(describe_e_machine(name))
+            plain = _MACHINES.get(number, name.removeprefix("EM_"))
+            return plain if described == "<unknown>" else described
     return f"<unknown>: 0x{number:x}"
 
 
 @cache
-def relocation_names(number: int) -> Mapping[int, str] | None:
+def relocation_names(number: int, wide: bool) -> Mapping[int, str] | None:
     """Return type number to name for an e_machine, None if this knows no names for it."""
     if number == RISCV:
         return _RISCV
-    if number not in _TABLES:
+    if number not in _TABLES or (number == AARCH64 and not wide):  # ILP32 has numbers of its own
         return None
     from elftools.elf import enums
 
@@ -82,22 +87,22 @@ def relocation_name(names: Mapping[int, str], number: int) -> str:
 
 
 def flags(value: int) -> tuple[str, ...]:
-    """Return the words of DT_FLAGS: one for each bit, lowest first."""
+    """Return the words of DT_FLAGS, one for each bit, lowest first; `0x20` where there is none."""
     from elftools.elf.enums import ENUM_DT_FLAGS
 
     names = {bit: name.removeprefix("DF_") for name, bit in ENUM_DT_FLAGS.items()}
-    return tuple(names.get(bit, "unknown") for bit in _bits(value))
+    return tuple(names.get(bit, f"0x{bit:x}") for bit in _bits(value))
 
 
 def flags_1(value: int) -> tuple[str, ...]:
-    """Return the words of DT_FLAGS_1, lowest bit first; the rest is one hexadecimal number."""
+    """Return the words of DT_FLAGS_1, lowest bit first; the rest is one number, `0x180000000`."""
     from elftools.elf.enums import ENUM_DT_FLAGS_1
 
     names = {bit: name.removeprefix("DF_1_") for name, bit in ENUM_DT_FLAGS_1.items()}
     names.update(_LATER_FLAGS_1)
     known = [names[bit] for bit in _bits(value) if bit in names]
     rest = sum(bit for bit in _bits(value) if bit not in names)
-    return (*known, f"{rest:x}") if rest else tuple(known)
+    return (*known, f"0x{rest:x}") if rest else tuple(known)
 
 
 def _bits(value: int) -> list[int]:
@@ -111,13 +116,15 @@ def dynamic_line(tag: int, name: str, text: str, wide: bool) -> str:
 
 
 def flags_line(value: int, wide: bool) -> str:
-    """Return readelf's line for DT_FLAGS."""
-    return dynamic_line(0x1E, "FLAGS", " ".join(flags(value)), wide)
+    """Return readelf's line for DT_FLAGS, in which a bit without a word is "unknown"."""
+    words = ["unknown" if word.startswith("0x") else word for word in flags(value)]
+    return dynamic_line(0x1E, "FLAGS", " ".join(words), wide)
 
 
 def flags_1_line(value: int, wide: bool) -> str:
     """Return readelf's line for DT_FLAGS_1."""
-    return dynamic_line(0x6FFFFFFB, "FLAGS_1", f"Flags: {' '.join(flags_1(value)) or 'None'}", wide)
+    words = [word.removeprefix("0x") for word in flags_1(value)]
+    return dynamic_line(0x6FFFFFFB, "FLAGS_1", f"Flags: {' '.join(words) or 'None'}", wide)
 
 
 def bind_now_line(wide: bool) -> str:

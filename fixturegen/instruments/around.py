@@ -16,6 +16,10 @@ class RefusedError(Exception):
     """A preparation that the system refused: its process is not started."""
 
 
+def _ended(arguments: tuple[str, ...]) -> str:
+    return "the process has ended already"
+
+
 def fill(text: str, paths: Mapping[str, Path]) -> str:
     """Return `text` with every `{name}` replaced by the path it stands for."""
     return REFERENCE.sub(lambda name: str(paths[canonical(name[1])]), text)
@@ -62,12 +66,12 @@ class Around:
             start = use.instrument.wrap(start, output)
         return start
 
-    def before(self, case: Case) -> Columns:
+    def before(self, case: Case, start: Callable[[tuple[str, ...]], str]) -> Columns:
         """Prepare, then look; return the columns of that.
 
-        Raises RefusedError if the process must not be started.
+        start: as a Subject's. Raises RefusedError if the process must not be started.
         """
-        subject = self._subject(case)
+        subject = self._subject(case, start)
         paths = {**self._paths, "self": subject.binary}
         columns = []
         for use in self._uses[case]:
@@ -87,7 +91,7 @@ class Around:
     def _output(self, case: Case) -> Path:
         return self._wrapped / case.path
 
-    def _subject(self, case: Case) -> Subject:
+    def _subject(self, case: Case, start: Callable[[tuple[str, ...]], str] = _ended) -> Subject:
         return Subject(
             case,
             self._paths[case.path.rpartition(".")[0]],
@@ -96,4 +100,5 @@ class Around:
             self._run,
             self._functions[case.program],
             self._drop_caches,
+            start,
         )

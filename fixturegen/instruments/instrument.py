@@ -46,7 +46,8 @@ class Subject(Struct, frozen=True):
 
     folder: its current folder. output: a file that a wrapper may write. run: where the run keeps
     its files. function: the program's `kernel`, "" if it names none. drop_caches: empties the page
-    cache; only the guardian of a run that was allowed to may do that.
+    cache; only the guardian of a run that was allowed to may do that. start: starts the program
+    with other arguments and waits for its end and that of all it started; why it failed, or "".
     """
 
     case: Case
@@ -56,6 +57,7 @@ class Subject(Struct, frozen=True):
     run: Path
     function: str
     drop_caches: Callable[[], None]
+    start: Callable[[tuple[str, ...]], str]
 
 
 class Instrument:

@@ -41,7 +41,7 @@ class _Go:
         {"gcflags": "the compiler's, `-gcflags`", "ldflags": "the linker's, `-ldflags`"}
     )
     compilers: tuple[Tool, ...] = ()
-    reserved: tuple[str, ...] = ("internal", "main", "out", "vendor")  # folders with a meaning
+    reserved: tuple[str, ...] = ("internal", "main", "out", "target", "vendor")  # folders
 
     def tools(self, compiler: str) -> tuple[Tool, ...]:
         return (Tool("go", "golang-go"),)

@@ -92,7 +92,8 @@ class _Rust:
 
     def settings(self, folder: Path) -> tuple[Path, ...]:
         home = os.environ.get("CARGO_HOME") or "~/.cargo"
-        places = [*(each / ".cargo" for each in (folder, *folder.parents)), Path(home).expanduser()]
+        own = Path(os.path.expanduser(home))  # noqa: PTH111 - of a user without a home it stays
+        places = [*(each / ".cargo" for each in (folder, *folder.parents)), own]
         first = (_first(place) for place in dict.fromkeys(places) if place.is_absolute())
         return tuple(dict.fromkeys(f for each in first if each for f in _included(each)))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fixturegen import process
 from fixturegen.machine.condition import Condition
+from fixturegen.machine.rust_toolchain import Chosen
 from fixturegen.machine.tree import printable
 from fixturegen.process import Tool
 
@@ -37,28 +38,49 @@ KNOWN = (
 SHIMS = ("cargo", "rustc", "rustfmt")  # rustup installs them before there is a toolchain
 
 
-def tools(compilers: Iterable[Tool], instruments: Iterable[Tool]) -> list[Condition]:
+def tools(
+    compilers: Iterable[Tool], instruments: Iterable[Tool], rust: Chosen | None = None
+) -> list[Condition]:
     """Return one condition for each tool; starts each for its version.
 
-    compilers: what the languages need; what the launcher needs too has one row.
+    compilers: what the languages need; what the launcher needs too has one row. rust: what the
+    project asks rustup for.
     """
     python = Condition(TOOLS, "python", "ok", platform.python_version())
     others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
     first, second, *rest = KNOWN
     asked = (first, second, *others, *rest, *instruments)
-    return [*map(_condition, asked), python, _libc(), *_static()]
+    return [*(_condition(tool, rust) for tool in asked), python, _libc(), *_static()]
 
 
-def _condition(tool: Tool) -> Condition:
+def _condition(tool: Tool, rust: Chosen | None) -> Condition:
     command = next((name for name in tool.commands if process.find(name)), "")
     if not command:
         return _missing(tool, tool.without, f"apt install {tool.package}")
-    printed = process.capture([command, tool.option], TIMEOUT_S)
-    if printed is None:
-        shim = "rustup default stable, or " if command in SHIMS else ""
-        text = f"{command} is on PATH but does not run: {tool.without}"
-        return _missing(tool, text, f"{shim}apt install {tool.package}")
-    return Condition(TOOLS, tool.name, "ok", _version(printed))
+    if rust is None or not _obeys(command):
+        return _asked(tool, command, "", "rustup default stable" if command in SHIMS else "")
+    by = f"chosen by {printable(rust.file)}"
+    if not rust.channel:
+        text = f"{by}, which names no channel: its programs are not started here"
+        return Condition(TOOLS, tool.name, "note", text)
+    return _asked(tool, command, by, f"rustup toolchain install {rust.channel}", rust.channel)
+
+
+def _obeys(command: str) -> bool:
+    """Return whether a command is rustup, which a project's file tells what to start."""
+    shim = command in SHIMS and Path(process.find(command) or "").resolve().name == "rustup"
+    return shim and not os.environ.get("RUSTUP_TOOLCHAIN")  # the user's word comes before the file
+
+
+def _asked(tool: Tool, command: str, by: str, install: str, channel: str = "") -> Condition:
+    """Return the version that a command tells; install: how else than with apt to get it."""
+    extra = {"RUSTUP_TOOLCHAIN": channel, "RUSTUP_AUTO_INSTALL": "0"} if channel else {}
+    done = process.run([command, tool.option], extra=extra, timeout_s=TIMEOUT_S)
+    if done.code == 0:
+        return Condition(TOOLS, tool.name, "ok", f"{_version(done.stdout)}{by and ', '}{by}")
+    text = f"{command} is on PATH but does not run{by and ', '}{by}: {tool.without}"
+    apt = "" if by else f"apt install {tool.package}"
+    return _missing(tool, text, ", or ".join(filter(None, [install, apt])))
 
 
 def _missing(tool: Tool, text: str, advice: str) -> Condition:

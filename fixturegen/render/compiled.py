@@ -1,8 +1,8 @@
 """Templates that were compiled before are not compiled again: Jinja's cache, in the user's own.
 
 What is kept is Python's marshalled code, which may do anything. So it never lies in a project,
-which may be a stranger's, but below $XDG_CACHE_HOME (~/.cache), as pip's and Python's own caches
-do; and it is only taken from a folder that is the user's alone. Without one nothing is kept.
+which may be a stranger's, but below $XDG_CACHE_HOME ($HOME/.cache), as pip's and Python's own
+caches do; and it is only taken from a folder that is the user's alone. Without one nothing is kept.
 """
 
 from __future__ import annotations
@@ -97,12 +97,10 @@ def _folder(make: bool) -> Path | None:
 
     make: create it, and empty it if it has grown too large.
     """
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
-    folder = base / "fixturegen" / "templates"
     try:
+        folder = _caches() / "fixturegen" / "templates"
         if make:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make(folder)
         status = folder.lstat()
         folder = folder.parent.resolve() / folder.name  # it may be reached through links
         private = stat.S_ISDIR(status.st_mode) and not stat.S_IMODE(status.st_mode) & 0o077
@@ -110,6 +108,26 @@ def _folder(make: bool) -> Path | None:
             return None
         if make and sum(path.lstat().st_size for path in folder.iterdir()) > FULL:
             FileSystemBytecodeCache(str(folder), "%s").clear()
-    except (OSError, RuntimeError):
+    except OSError:
         return None
     return folder
+
+
+def _caches() -> Path:
+    """Return the folder of the user's caches; raises OSError if the environment names none.
+
+    The convention is that a relative one does not count: it would be the project's.
+    """
+    named, home = (os.environ.get(name, "") for name in ("XDG_CACHE_HOME", "HOME"))
+    if named.startswith("/"):
+        return Path(named)
+    if not home.startswith("/") or not Path(home).is_dir():  # /nonexistent is not to be made
+        raise FileNotFoundError(home)
+    return Path(home, ".cache")
+
+
+def _make(folder: Path) -> None:
+    """Create the folder, but as root nothing in a user's home: the user could not use it."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if os.geteuid() != 0 or there.stat().st_uid == 0:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -111,7 +111,7 @@ def environment(
     from jinja2 import FunctionLoader
 
     from fixturegen.render import compiled
-    from fixturegen.render.sandbox import Sandbox
+    from fixturegen.render.sandbox import COMMENT, Sandbox
 
     delimiters: dict[str, Any] = {}
     if literal is not None:
@@ -123,7 +123,7 @@ def environment(
             "comment_start_string": _NEVER + "#",
             "comment_end_string": "#" + _NEVER,
             "line_statement_prefix": "//%",
-            "line_comment_prefix": "//#",
+            "line_comment_prefix": COMMENT,
         }
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:

@@ -17,7 +17,7 @@ from fixturegen.fixture.printed import Reader, UnreadableError
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.around import Around, RefusedError, fill
 from fixturegen.launcher import Outcome, Start
-from fixturegen.model import Case, Columns, Fixture, Program, Sample, Usage, path_part
+from fixturegen.model import Case, Columns, Fixture, Program, Sample, Status, Usage, path_part
 from fixturegen.runs.rungs import Rungs
 from fixturegen.runs.schedule import Step
 from fixturegen.runs.states import GIVE_UP
@@ -123,10 +123,13 @@ class Execution:
         self._rungs = rungs
         self._programs = {program.name: program for program in fixture.programs}
         self._begun = {path for path, each in summary.cases.items() if each.count or each.failed}
+        self._starts: dict[Case, Start] = {}
+        self._warming: dict[tuple[Case, tuple[str, ...]], int] = {}
         self._readers = {program.name: Reader(program.lines) for program in fixture.programs}
 
     def run(self, started: launcher.Launcher, ways: Mapping[Case, Start]) -> Iterator[Measured]:
         """Yield each step with its sample and, if it is ok, its metrics."""
+        self._starts = dict(ways)
         numbers = {
             case: started.define(self._around.way(case, start)) for case, start in ways.items()
         }
@@ -192,12 +195,32 @@ class Execution:
             if self._given_up(step):
                 continue
             try:
-                columns = self._around.before(step.case)
+                columns = self._around.before(step.case, partial(self._warm, started, step.case))
             except RefusedError as error:
                 yield step, _unstarted(str(error)), {}
                 continue
             for outcome in started.run([numbers[step.case]]):
                 yield step, outcome, self._around.after(step.case, columns)
+
+    def _warm(self, started: launcher.Launcher, case: Case, arguments: tuple[str, ...]) -> str:
+        """Start a case's program with other arguments; return why that failed, "" if it did not.
+
+        Not on the CPU of the process that follows: only files are to be in memory afterwards.
+        """
+        key = case, arguments
+        if key not in self._warming:
+            start = replace(self._starts[case], args=arguments, cpus=())
+            self._warming[key] = started.define(start)
+        (outcome,) = started.run([self._warming[key]])
+        if self._status(case, outcome) == "ok":
+            return ""
+        return "; ".join(filter(None, [outcome.detail or outcome.status, _tail(outcome)]))
+
+    def _status(self, case: Case, outcome: Outcome) -> Status:
+        """Return how a process ended; an exit code that is declared is a success."""
+        codes = self._programs[case.program].exits
+        declared = outcome.detail in (f"exit code {code}" for code in codes)
+        return "ok" if outcome.status == "exit" and declared else outcome.status
 
     def _given_up(self, step: Step) -> bool:
         if self._failed[step.case.path] < GIVE_UP:
@@ -210,9 +233,7 @@ class Execution:
     ) -> tuple[Sample, dict[str, Number] | None]:
         """Read what the process printed; a sample that cannot be read is kept as failed."""
         program = self._programs[step.case.program]
-        status, detail = outcome.status, outcome.detail
-        if status == "exit" and detail in (f"exit code {code}" for code in program.exits):
-            status = "ok"
+        status, detail = self._status(step.case, outcome), outcome.detail
         lines = columns
         if status == "ok":
             try:

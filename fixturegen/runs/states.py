@@ -236,6 +236,12 @@ def begin(project: Project, fixture: str, label: str | None, started: str) -> Ne
         for name in files.names(folder)
         if {CONTEXT, SAMPLES} & {*files.names(folder / name)}
     }
+    alike = [name for name in names if label and name.casefold() == label.casefold()]
+    if alike and label not in names:  # on some file systems it is the same folder
+        raise errors.UsageError(
+            f"{fixture} has a run {alike[0]!r}, and {label!r} differs only in upper and lower case",
+            "give another --label",
+        )
     if label in names:
         known = label in unfinished_runs(project, fixture)
         unread = damaged(project, fixture).get(label)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import laid
 import pytest
 from click.testing import CliRunner
 
@@ -221,3 +222,58 @@ def test_help_teaches() -> None:
 def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["--sysfs", str(tmp_path / "nowhere")])
     assert result.exit_code == 2
+
+
+@pytest.fixture
+def rustup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A rustup that has two toolchains and tells which is asked for, and where it is started."""
+    tools = tmp_path / "bin"
+    fake_tool(
+        tools,
+        "rustup",
+        f'echo "$PWD" >> {tmp_path}/started\n'
+        'case "$RUSTUP_TOOLCHAIN" in ""|1.75.0) ;; *) exit 1;; esac\n'
+        'echo "rustc ${RUSTUP_TOOLCHAIN:-1.95.0} (of a day)"',
+    )
+    for name in ("cargo", "rustc", "rustfmt"):
+        (tools / name).symlink_to("rustup")
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    monkeypatch.delenv("RUSTUP_TOOLCHAIN", raising=False)
+    return laid.project(tmp_path / "project", laid.changed('["c"]', '["c", "rust"]'))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "says"),
+    [
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "1.75.0"\n', "ok rustc 1.75.0, chosen by"),
+        ("rust/p01/rust-toolchain", "1.75.0\n", "ok rustc 1.75.0, chosen by"),
+        ("rust/rust-toolchain", '[toolchain]\nchannel = "1.75.0"', "ok rustc 1.75.0, chosen by"),
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "1.60.0"\n', "absent rustc rustc is on"),
+        ("rust-toolchain.toml", '[toolchain]\npath = "/evil"\n', "note rustc chosen by"),
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "--help"\n', "note rustc chosen by"),
+        ("rust-toolchain.toml", "[toolchain\n", "note rustc chosen by"),
+        ("c/rust-toolchain.toml", '[toolchain]\nchannel = "1.75.0"\n', "ok rustc 1.95.0 ok"),
+    ],
+)
+def test_the_toolchain_is_that_of_the_project_and_is_asked_away_from_it(
+    rustup: Path, path: str, text: str, says: str
+) -> None:
+    laid.put(rustup, {path: text, "rust/p01/Cargo.toml": ""})
+    done = laid.call(rustup, "doctor")
+    said = " ".join(done.out.split())
+    assert done.code == 0 and says in said
+    assert (path in said) == ("1.95.0" not in said)
+    if "1.60.0" in text:
+        assert "-> rustup toolchain install 1.60.0" in said and "can make: C" in said
+    started = rustup.parent / "started"
+    assert started.exists() == ("1." in says or "1." in text)
+    assert not started.exists() or {*started.read_text().split()} == {"/"}
+
+
+def test_the_users_own_word_comes_before_the_projects(
+    rustup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid.put(rustup, {"rust-toolchain": "1.60.0"})
+    monkeypatch.setenv("RUSTUP_TOOLCHAIN", "1.75.0")
+    said = " ".join(laid.call(rustup, "doctor").out.split())
+    assert "ok rustc 1.75.0 ok" in said

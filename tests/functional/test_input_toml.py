@@ -110,6 +110,26 @@ NAMES = {
         entry("mode", 'name = "a-b"\n[[program.mode]]\nname = "a_b"'),
         ["'a-b' and 'a_b' are both 'a_b'"],
     ),
+    "builds that differ in case": (
+        entry("build", 'name = "Lazy"\n[[program.build]]\nname = "lazy"'),
+        ["the builds 'Lazy' and 'lazy' differ only in upper and lower case"],
+    ),
+    "modes that differ in case": (
+        entry("mode", 'name = "a-B"\n[[program.mode]]\nname = "A-b"'),
+        ["the modes 'a-B' and 'A-b' differ only in upper and lower case"],
+    ),
+    "modes that collide but for case": (
+        entry("mode", 'name = "a-B"\n[[program.mode]]\nname = "A_b"'),
+        ["the modes 'a-B' and 'A_b' differ only in upper and lower case"],
+    ),
+    "default and Default": (
+        entry("build", 'name = "default"\n[[program.build]]\nname = "Default"'),
+        ["the builds 'default' and 'Default' differ only in"],
+    ),
+    "a mode called as a build but for case": (
+        entry("build", 'name = "default"\n[[program.mode]]\nname = "Default"'),
+        ["mode 'Default': the build 'default' is the same part of a path"],
+    ),
     "programs that would collide": (changed('"count"', '"count_"'), ["name = 'count_'"]),
     "a piece and a program": ('shared = ["count"]\n' + TOML, ["shared piece", "'count'"]),
     "a piece twice": ('shared = ["words", "words"]\n' + TOML, ["shared", "'words'"]),

@@ -10,7 +10,9 @@ import json
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import laid
 import pytest
@@ -174,3 +176,69 @@ def test_fixture_toml_is_checked_against_what_it_says_of_itself(
     path.write_text(path.read_text().replace(old, new))
     done = laid.call(root, "list")
     assert done.code == 3 and said in done.err, done.said
+
+
+WARMED = """\
+title = "A program that is started once before"
+
+[[program]]
+name = "shell"
+languages = ["system"]
+command = "sh"
+rounds = 1
+timeout_s = 0.5
+exits = [0, 3]
+lines.value = 'value (?P<n>\\d+)'
+metric.n = {{ value = "value.n[0]", unit = "count" }}
+
+[[program.mode]]
+name = "warm"
+args = ["-c", "echo value 1"]
+env = {{ MARK = "seen" }}
+prepare = ["warm-program {script}"]
+"""
+
+
+@pytest.fixture
+def warmed(tmp_path: Path) -> Callable[[str], tuple[laid.Done, list[dict[str, Any]]]]:
+    """Return what runs a fixture whose `warm-program` is a script, and reads its samples."""
+
+    def run(script: str) -> tuple[laid.Done, list[dict[str, Any]]]:
+        where = laid.put(tmp_path, {"script": script}) / "script"
+        laid.project(tmp_path / "project", WARMED.format(script=where))
+        done = laid.run(tmp_path / "project", "run", "--label", "now")
+        data = tmp_path / "project/fixtures/p01/now/samples.jsonl.gz"
+        with gzip.open(data, "rt") as lines:
+            return done, [json.loads(line) for line in lines]
+
+    return run
+
+
+def test_a_warm_up_is_as_its_mode_says_and_what_it_leaves_has_ended(
+    warmed: Callable[[str], tuple[laid.Done, list[dict[str, Any]]]], tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    script = f'echo "$MARK" > {told}\nsleep 600 & echo $! >> {told}\nsetsid sleep 600 & exit 3\n'
+    done, samples = warmed(script)
+    assert done.code == 0, done.said
+    assert {sample["status"] for sample in samples} == {"ok"}
+    mark, pid = told.read_text().split()
+    assert mark == "seen"
+    assert not Path("/proc", pid).exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo sorry >&2; exit 4", "prepare warm-program: exit code 4; stderr: sorry"),
+        ("sleep 600", "prepare warm-program: "),
+    ],
+)
+def test_a_warm_up_that_fails_or_never_ends_fails_the_sample(
+    warmed: Callable[[str], tuple[laid.Done, list[dict[str, Any]]]], script: str, said: str
+) -> None:
+    done, samples = warmed(script + "\n")
+    assert done.code == 5
+    assert said in done.err
+    assert {sample["status"] for sample in samples} == {"unstarted"}
+    assert all(sample["detail"].startswith(said) for sample in samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tomllib
@@ -12,6 +13,8 @@ import jsonschema
 import laid
 import pytest
 
+import fixturegen
+from fixturegen.fixture import project
 from fixturegen.fixture.project import builtin_templates
 
 FILES = ["fixture.toml", "walk.c.j2", "walk.rs.j2", "fixture.schema.json"]
@@ -102,6 +105,28 @@ def test_a_bad_name_is_told_how_names_look(tmp_path: Path, name: str) -> None:
     assert (done.code, done.out) == (2, "")
     assert "p05-branches" in done.err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", project.IN_BUILD)
+def test_a_name_that_build_uses_is_refused_also_when_made_by_hand(
+    tmp_path: Path, name: str
+) -> None:
+    done = laid.call(tmp_path, "new", name)
+    assert (done.code, done.out) == (2, "")
+    assert f"build/{name} is fixturegen's own" in done.err
+    assert not list(tmp_path.iterdir())
+    laid.project(tmp_path, name=name)
+    for words in (["list"], ["check"], ["build", name], ["run"]):
+        done = laid.call(tmp_path, *words)
+        assert done.code == 3
+        assert f"templates/{name}: {name!r} cannot be the name of a fixture" in done.err
+    assert not (tmp_path / "build").exists()
+
+
+def test_what_build_holds_beside_the_fixtures_is_known() -> None:
+    sources = [path.read_text() for path in Path(fixturegen.__file__).parent.rglob("*.py")]
+    used = {name for text in sources for name in re.findall(r'\.build / "([^"]+)"', text)}
+    assert used == {*project.IN_BUILD}
 
 
 @pytest.mark.parametrize("kind", ["fixture", "folder", "file", "link"])

@@ -252,7 +252,7 @@ metric.grown = { value = "meminfo.cached[1] - meminfo.cached[0]", unit = "kB", m
 [[program.mode]]
 name = "cold"
 args = ["{file.data}"]
-prepare = ["warm-program", "evict-file {file.data}", "evict-file {self}"]
+prepare = ["warm-program {file.data}", "evict-file {file.data}", "evict-file {self}"]
 [[program.mode]]
 name = "warm"
 args = ["{file.data}"]
@@ -570,7 +570,9 @@ def test_an_exit_code_that_is_declared_is_a_success_and_another_is_not(tmp_path:
 
 
 def test_a_preparation_that_is_refused_starts_nothing(tmp_path: Path) -> None:
-    toml = NEAR.replace('prepare = ["warm-program", ', 'prepare = ["evict-file /no/such/file", ')
+    toml = NEAR.replace(
+        'prepare = ["warm-program {file.data}", ', 'prepare = ["evict-file /no/such/file", '
+    )
     root = project(tmp_path / "project", toml)
     done = laid.run(root, "run", "--label", "now")
     assert done.code == 5

@@ -153,6 +153,45 @@ def test_without_a_folder_nothing_is_kept(home: Path, folder: Path, tmp_path: Pa
     assert text(folder) == "Ada says 2\n"
 
 
+@pytest.mark.parametrize("home", [None, "", "relative", "~", "HERE/nonexistent", "HERE/a-file"])
+@pytest.mark.parametrize("caches", [None, "", "relative"])
+def test_without_a_home_nothing_is_kept_and_nothing_made(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    home: str | None,
+    caches: str | None,
+) -> None:
+    (tmp_path / "a-file").write_text("")
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("HOME", home), ("XDG_CACHE_HOME", caches)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value.replace("HERE", str(tmp_path)))
+    forget()
+    assert compiled._folder(True) is None
+    assert text(folder) == "Ada says 2\n"
+    assert sorted(tmp_path.rglob("*")) == before
+    forget()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who alone can write to another's home")
+def test_root_keeps_nothing_in_the_home_of_a_user(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    os.chown(own, 65534, 65534)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(own))
+    forget()
+    assert text(folder) == "Ada says 2\n"
+    assert list(own.iterdir()) == []
+    forget()
+
+
 def test_a_folder_that_has_grown_too_large_is_emptied(
     home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from test_elf_forge import GLIBC, GLOB_DAT, JUMP_SLOT, MUSL, Forge
 
 from fixturegen import elf
 from fixturegen.elf import spelling
+from fixturegen.errors import CheckError
 
 SLOT = elf.Relocation("random", "R_X86_64_JUMP_SLOT", "DT_JMPREL")
 GLOB = elf.Relocation("random", "R_X86_64_GLOB_DAT", "DT_RELA")
@@ -33,6 +34,7 @@ LAZY = elf.ElfFacts(
     lines=(" 0x000000006ffffffb (FLAGS_1)            Flags: PIE",),
     relocations=(SLOT,),
 )
+LD_SO = replace(LAZY, pie=False, interpreter=None, needed=())
 STATIC = replace(LAZY, linking="static", interpreter=None, needed=(), relocations=())
 
 
@@ -52,7 +54,19 @@ STATIC = replace(LAZY, linking="static", interpreter=None, needed=(), relocation
         (replace(LAZY, relocations=(GLOB, SLOT)), "lazy", "JUMP_SLOT in DT_JMPREL"),
         (replace(LAZY, relocations=(replace(SLOT, variant=True),)), "bound", "calling convention"),
         (replace(LAZY, interpreter=MUSL), "bound", "musl's ld.so binds everything at start-up"),
-        (replace(LAZY, interpreter="/system/bin/linker64"), "bound", "not known to bind lazily"),
+        (
+            replace(LAZY, interpreter="/system/bin/linker64", needed=("libc.so",)),
+            "bound",
+            "not known to bind lazily",
+        ),
+        (replace(LAZY, interpreter="/opt/glibc/ld-2.36.so"), "lazy", "interpreter is glibc's"),
+        (replace(LAZY, interpreter="/lib/ld-2.31.so", needed=()), "lazy", "interpreter is glibc's"),
+        (replace(LAZY, interpreter="/lib/ld.so.1", needed=()), "lazy", "interpreter is glibc's"),
+        (replace(LAZY, interpreter="/opt/a-copy"), "lazy", "interpreter is glibc's"),
+        (replace(LAZY, interpreter="/libexec/ld-elf.so.1", needed=()), "bound", "not known to"),
+        (replace(LD_SO, soname="ld-linux-x86-64.so.2"), "bound", "it is ld.so itself"),
+        (replace(LD_SO, soname="ld64.so.2"), "bound", "it is ld.so itself"),
+        (replace(LD_SO, soname="libplugin.so"), "lazy", "if glibc's ld.so loads it"),
         (replace(LAZY, relocations=()), "absent", "no relocation names it"),
         (replace(LAZY, relocations=(), defined=frozenset({"random"})), "static", "in the file"),
         (replace(LAZY, interpreter=None, pie=False), "lazy", "if glibc's ld.so loads it"),
@@ -88,10 +102,11 @@ def test_bindings_judge_each_symbol_once_and_by_name() -> None:
     assert list(elf.bindings(facts)) == [elf.binding(facts, "abs"), elf.binding(facts, "random")]
 
 
-def test_words_of_flags_are_readelfs_with_the_unknown_ones() -> None:
-    assert spelling.flags(0b101001) == ("ORIGIN", "BIND_NOW", "unknown")
+def test_words_of_flags_are_readelfs_and_bits_without_a_word_keep_their_value() -> None:
+    assert spelling.flags(0b10101001) == ("ORIGIN", "BIND_NOW", "0x20", "0x80")
+    assert spelling.flags_line(0b101001, wide=True).endswith("ORIGIN BIND_NOW unknown")
     assert spelling.flags_1(0x08000001) == ("NOW", "PIE")
-    assert spelling.flags_1(0x180000001) == ("NOW", "180000000")
+    assert spelling.flags_1(0x180000001) == ("NOW", "0x180000000")
     assert spelling.flags_1(0x70000000) == ("KMOD", "WEAKFILTER", "NOCOMMON")
 
 
@@ -100,6 +115,33 @@ def test_lines_are_readelfs_byte_for_byte() -> None:
     assert spelling.flags_1_line(0x08000001, wide=True) == now
     assert spelling.flags_1_line(0, wide=False) == f" 0x6ffffffb (FLAGS_1){' ' * 20}Flags: None"
     assert spelling.bind_now_line(wide=True) == f" 0x0000000000000018 (BIND_NOW){' ' * 11}"
+
+
+@pytest.mark.parametrize(
+    ("machine", "wide", "name"),
+    [
+        (8, False, "MIPS R3000"),
+        (43, True, "Sparc v9"),
+        (15, False, "HPPA"),
+        (4, False, "MC68000"),
+        (42, False, "Renesas / SuperH SH"),
+        (94, False, "XTENSA"),
+        (183, False, "AArch64 with 32 bits"),
+    ],
+)
+def test_a_machine_whose_relocations_are_not_read_is_refused_by_name(
+    tmp_path: Path, machine: int, wide: bool, name: str
+) -> None:
+    forged = Forge(machine=machine, wide=wide, order=">", slots=(("random", JUMP_SLOT, 0),))
+    with pytest.raises(CheckError, match=f"for {name}.*, whose relocations are not known here"):
+        elf.read(forged.write(tmp_path / "forged"))
+    static = replace(forged, dynamic=False, interpreter=None, kind=2).write(tmp_path / "static")
+    assert elf.read(static).machine == name.removesuffix(" with 32 bits")
+
+
+def test_a_library_tells_its_own_name(tmp_path: Path) -> None:
+    forged = Forge(interpreter=None, needed=("ld64.so.1",), tags=((14, 1),))
+    assert elf.read(forged.write(tmp_path / "forged")).soname == "ld64.so.1"  # the only string
 
 
 def test_json_is_plain_data_and_survives_a_name_that_is_no_text(tmp_path: Path) -> None:

@@ -234,3 +234,11 @@ def test_a_language_is_imported_only_if_it_is_used() -> None:
     )
     assert "fixturegen.languages.c" in done.stdout.split()
     assert {"fixturegen.languages.rust", "importlib.metadata"}.isdisjoint(done.stdout.split())
+
+
+def test_cargo_of_a_user_without_a_home_has_no_settings_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for home in ("~nobody-is-called-so/.cargo", "relative"):
+        monkeypatch.setenv("CARGO_HOME", home)
+        assert LANGUAGES["rust"].settings(tmp_path / "rust" / "p01") == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,15 @@ def test_a_helper_is_started_in_no_project(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.chdir(tmp_path)
     assert process.run(["pwd"]).stdout == process.capture(["pwd"]) == "/\n"
     assert process.run(["pwd"], cwd=tmp_path).stdout == f"{tmp_path.resolve()}\n"
+
+
+def test_a_helper_that_takes_too_long_ends_with_what_it_started(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    done = process.run(["sh", "-c", f"sleep 600 & echo $! > {left}; wait"], timeout_s=0.3)
+    assert (done.code, done.stderr) == (-9, "sh: no end within 0.3 s")
+    status = Path("/proc", left.read_text().strip(), "stat")
+    for _ in range(100):  # nobody waits for it here: it may stay a zombie
+        if not status.exists() or status.read_text().rpartition(") ")[2].startswith("Z"):
+            return
+        time.sleep(0.05)
+    pytest.fail("it goes on")

@@ -95,3 +95,33 @@ def test_an_undefined_value_is_told_also_where_it_is_not_placed(
 def test_a_recursive_loop_and_its_own_variables_work(rendered: Callable[..., str]) -> None:
     text = "{% for i in [3, 1] if i > 1 %}{{ loop.length }}{{ loop.last|string }}{% endfor %}"
     assert rendered(text, None) == "1True\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("//# of the template\na", "\na"),
+        (" \t//#\tof the template\na", "\na"),
+        ("//#\na", "\na"),
+        ("//% if true\n//# of the template\na\n//% endif\nb", "\na\nb"),
+        ('join("irc://#x");', 'join("irc://#x");'),
+        ('join("irc://# x");', 'join("irc://# x");'),
+        ("a; //# of the program", "a; //# of the program"),
+        ("//#define A 1\n  //#endif", "//#define A 1\n  //#endif"),
+        ('printf("//%d", 1);', 'printf("//%d", 1);'),
+        ('/*{ params.x }*/ "//# /*{ params.x }*/"', '1 "//# 1"'),
+    ],
+)
+def test_only_a_line_that_begins_so_is_a_comment_of_the_template(
+    rendered: Callable[..., str], text: str, becomes: str
+) -> None:
+    assert rendered(text, x=1) == becomes + "\n"
+
+
+def test_a_mistake_below_a_comment_has_its_line(rendered: Callable[..., str]) -> None:
+    with pytest.raises(errors.SpecError, match=r"x\.j2:3: "):
+        rendered("//# one\n//#define TWO\n/*{ params.y }*/")
+
+
+def test_jinjas_own_delimiters_know_no_such_comment(rendered: Callable[..., str]) -> None:
+    assert rendered("//# a", None) == "//# a\n"

@@ -58,6 +58,9 @@ def test_a_run_is_called_as_the_time_or_as_its_label(tmp_path: Path) -> None:
         states.begin(project, of.name, "noon", NOW)
     with pytest.raises(errors.UsageError, match="already") as under_way:
         states.begin(project, of.name, "20261201T080000Z", NOW)
+    for label in ("Noon", "20261201t080000z"):
+        with pytest.raises(errors.UsageError, match=f"{label!r} differs only in upper and lower"):
+            states.begin(project, of.name, label, NOW)
     assert "--resume" not in stored.value.hint and "--resume it" in under_way.value.hint
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import fcntl
 import json
 import os
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import termios
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -16,6 +21,7 @@ import pytest
 import fixturegen
 from fixturegen import errors
 from fixturegen.cli import terminal
+from fixturegen.cli.main import cli
 
 PACKAGE = Path(fixturegen.__file__).parent
 NASTY = "a\x1b[31m\r\x9b\x7f\u202e\u200b\udc9b\nall agree"
@@ -104,3 +110,86 @@ def test_only_one_module_writes_to_the_terminal(module: Path) -> None:
         assert "click.echo" in found
     else:
         assert found <= OTHERS.get(module.name, set())
+
+
+def on_terminal(columns: int, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what `act` writes to a terminal with so many columns."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    read = bytearray()
+
+    def take() -> None:
+        with contextlib.suppress(OSError):  # that the other end is closed
+            while data := os.read(ours, 4096):
+                read.extend(data)
+
+    reader = threading.Thread(target=take)
+    reader.start()
+    with os.fdopen(theirs, "w", encoding="utf-8") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", stream)
+        patched.setattr(sys, "stderr", stream)
+        act()
+    reader.join(20)
+    os.close(ours)
+    return read.decode().replace("\r\n", "\n")
+
+
+def command(*words: str) -> Callable[[], object]:
+    def act() -> object:
+        return cli.main(list(words), prog_name="fixturegen", standalone_mode=False)
+
+    return act
+
+
+def table() -> None:
+    terminal.say("", "case           median  unit", "-------------  ------  ----", "", "a" * 50)
+    terminal.say(terminal.Coloured("  note    governor           powersave", "note", "yellow"))
+    terminal.say(f"{' ' * 29}-> sudo fixturegen tune apply governor")
+
+
+def error() -> None:
+    terminal.say_error(errors.UsageError("there is no command 'chekc' here at all", "did you mean"))
+    terminal.say_misuse(click.UsageError("No such option: --lable and a long explanation of it"))
+
+
+@pytest.mark.parametrize("columns", [79, 40, 20, 1])
+@pytest.mark.parametrize(
+    "act",
+    [command("--help"), command("run", "--help"), command("tune", "show", "--help"), table, error],
+)
+def test_a_narrow_terminal_breaks_no_word(
+    act: Callable[[], object], columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    whole = on_terminal(80, act, monkeypatch)
+    text = on_terminal(columns, act, monkeypatch)
+    assert text.split() == whole.split()
+    long = [line for line in text.splitlines() if len(line) > columns]
+    assert all(" " not in line.strip() for line in long), long
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": ""}, False),
+        ({}, False),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+    ],
+)
+def test_only_a_terminal_that_has_colours_gets_them(
+    variables: dict[str, str],
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for columns in (80, 20):
+        assert ("\x1b[33mnote\x1b[0m" in on_terminal(columns, table, monkeypatch)) == coloured
+    table()
+    assert "\x1b" not in capsys.readouterr().out

@@ -108,11 +108,12 @@ def _tools() -> tuple[list[Condition], dict[str, set[str]]]:
     from fixturegen.instruments import registry
     from fixturegen.languages import LANGUAGES
     from fixturegen.machine.condition import Condition
-    from fixturegen.machine.tools import LAUNCHER, TOOLS, tools
+    from fixturegen.machine.tools import LAUNCHER, SHIMS, TOOLS, tools
 
     rows: dict[str, Tool] = {}
     needs: dict[str, set[str]] = {}
     wrong = []
+    by_rustup = []
     for name in LANGUAGES:
         try:
             language = LANGUAGES[name]
@@ -122,16 +123,18 @@ def _tools() -> tuple[list[Condition], dict[str, set[str]]]:
         except errors.FixturegenError as error:
             wrong.append(Condition(TOOLS, name, "absent", error.what, error.hint))
             continue
+        if any(tool.command in SHIMS for tool in default):
+            by_rustup.append(name)
         if default:
             needs[language.label] = {
                 LAUNCHER.name if tool.command in LAUNCHER.commands else tool.command
                 for tool in default
             }
-    return [*tools(rows.values(), registry.tools(), _rust()), *wrong], needs
+    return [*tools(rows.values(), registry.tools(), _chosen(by_rustup)), *wrong], needs
 
 
-def _rust() -> Chosen | None:
-    """Return what the project asks rustup for; its first fixture in Rust speaks for all."""
+def _chosen(languages: list[str]) -> Chosen | None:
+    """Return what the project asks rustup for; its first fixture in these speaks for all."""
     import contextlib
 
     from fixturegen import errors, files
@@ -140,7 +143,7 @@ def _rust() -> Chosen | None:
 
     with contextlib.suppress(OSError, errors.FixturegenError):  # doctor works anywhere
         project = Project(find_root(Path.cwd()))
-        places = [project.root / "rust" / name for name in project.own]
+        places = [project.root / each / name for each in languages for name in project.own]
         if found := chosen(next(filter(files.exists, places), project.root)):
             return found._replace(file=project.shown(Path(found.file)))
     return None

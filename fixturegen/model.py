@@ -17,7 +17,9 @@ from msgspec.structs import force_setattr
 Value = int | float | str | bool
 Kind = Literal["time", "count"]
 Order = Literal["shuffled", "fixed", "ladder"]
-Status = Literal["ok", "exit", "signal", "timeout", "flood", "unstarted", "unread"]
+Status = Literal[
+    "ok", "exit", "signal", "timeout", "flood", "stopped", "moved", "unstarted", "unread"
+]
 
 # What a sample holds: counts, and numbers as programs print them (units.parse_number).
 Count = Annotated[int, Meta(ge=0)]

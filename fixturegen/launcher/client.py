@@ -39,7 +39,7 @@ PIPE = 1 << 20  # bytes of replies that wait for Python meanwhile; what Linux le
 # The numbers and their order are launcher.h's.
 _DEFINE, _RUN = 1, 2
 _DISCARD, _NO_ASLR = 1, 2
-_TIMED_OUT, _FLOODED = 1, 2
+_TIMED_OUT, _FLOODED, _STOPPED, _MOVED = 1, 2, 4, 8
 _HEAD = struct.Struct("=2q")
 _LENGTH = struct.Struct("=q")
 _REPORT = struct.Struct("=22q")
@@ -271,6 +271,10 @@ class Launcher:
             return "flood", f"more output than its limit ({limit} bytes: output_limit), {end}"
         if flags & _TIMED_OUT:
             return "timeout", end
+        if flags & _STOPPED:
+            return "stopped", f"stopped for a time (SIGSTOP or the like), {end}"
+        if flags & _MOVED:
+            return "moved", f"its CPUs were taken away while it ran (a cpuset), {end}"
         return ("ok", "") if code == 0 else ("signal" if code & 0x7F else "exit", end)
 
 

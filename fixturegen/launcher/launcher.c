@@ -132,7 +132,8 @@ static cpu_set_t read_cpus(const char *numbers, int64_t count)
     CPU_ZERO(&cpus);
     for (int64_t i = 0, cpu; i < count; i++) {
         memcpy(&cpu, numbers + i * 8, 8);
-        if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET((size_t)cpu, &cpus);
+        if (cpu < 0 || cpu >= CPUS_MOST) refuse("a CPU out of range");
+        CPU_SET((size_t)cpu, &cpus);
     }
     return count == 0 ? allowed_cpus : cpus;
 }
@@ -152,6 +153,7 @@ static void define(int64_t length)
     start->limit = head[2];
     start->flags = head[3];
     start->cpus = read_cpus(at, head[4]);
+    start->pinned = head[4] > 0;
     at += head[4] * 8;
     start->program = next_string(&at, end);
     start->folder = next_string(&at, end);
@@ -235,6 +237,7 @@ int main(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i += 2) /* --project is there for others to see in /proc */
         if (strcmp(argv[i], "--parent") == 0) parent = (pid_t)atoi(argv[i + 1]);
     take_place(parent);
+    reset_inherited();
     prepare_samples();
     say_hello();
     while (read_all(head, sizeof head)) {

@@ -14,14 +14,16 @@
 
 enum { DEFINE = 1, RUN = 2 };                                              /* requests */
 enum { DISCARD = 1, NO_ASLR = 2 };                                         /* a case's flags */
-enum { TIMED_OUT = 1, FLOODED = 2 };                                       /* a report's flags */
+enum { TIMED_OUT = 1, FLOODED = 2, STOPPED = 4, MOVED = 8 };               /* a report's flags */
 enum { ENDED, AT_EXEC, AT_START, AT_FOLDER, AT_CPUS, AT_ASLR, AT_OUTPUT }; /* its stage */
+enum { CPUS_MOST = 8 * sizeof(cpu_set_t) }; /* musl's CPU_SETSIZE is an eighth of it */
 enum { FIRST_OWN_FD = 10 }; /* the launcher's own descriptors; they close on exec */
 
 /* A case: how a program is to be started. */
 struct start {
     int64_t timeout_ns, limit, flags;
     cpu_set_t cpus;
+    int pinned; /* to CPUs of the case, not only to what the launcher was given */
     char *program, *folder, **argv, **envp;
 };
 
@@ -42,11 +44,14 @@ void flush_replies(int64_t at_ns);
 int64_t last_flush_ns(void);
 
 /* launcher_tree.c: deadlines, and processes that a program leaves behind */
-extern volatile sig_atomic_t child, timed_out;
+extern volatile sig_atomic_t child, timed_out, continued;
 void take_signals(void);
 void set_deadline(int64_t ns);
 int64_t kill_tree(pid_t group, int64_t bound_ns);
 const char *tree_fact(void);
+
+/* launcher_inherit.c */
+void reset_inherited(void);
 
 /* launcher_sample.c */
 extern cpu_set_t allowed_cpus;

@@ -25,7 +25,7 @@ static struct {
     const char *folder;
     cpu_set_t cpus;
     int64_t limit, size;
-    int discards, randomises, persona;
+    int discards, randomises;
 } state;
 
 cpu_set_t allowed_cpus;
@@ -69,6 +69,18 @@ static int set_limit(int64_t limit)
     return 0;
 }
 
+/* Whether these are no longer the CPUs that were set: a cpuset was narrowed. The next sample sets
+   its own again. */
+static int moved(void)
+{
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) < 0) fatal("sched_getaffinity");
+    if (CPU_EQUAL(&now, &state.cpus)) return 0;
+    CPU_ZERO(&state.cpus);
+    errno = EINVAL;
+    return 1;
+}
+
 /* Set what differs; 0, or the stage that failed with its errno. */
 static int prepare(const struct start *start)
 {
@@ -86,11 +98,10 @@ static int prepare(const struct start *start)
         if (sched_setaffinity(0, sizeof start->cpus, &start->cpus) < 0) return AT_CPUS;
         state.cpus = start->cpus;
         rcu_last_ns = 0; /* it was of other CPUs */
+        if (start->pinned && moved()) return AT_CPUS; /* the kernel gives what is left of them, without an error */
     }
     if (randomises != state.randomises) {
-        unsigned long wanted = (unsigned long)state.persona & ~(unsigned long)ADDR_NO_RANDOMIZE;
-        if (!randomises) wanted |= ADDR_NO_RANDOMIZE;
-        if (personality(wanted) < 0) return AT_ASLR;
+        if (personality(randomises ? PER_LINUX : ADDR_NO_RANDOMIZE) < 0) return AT_ASLR;
         state.randomises = randomises;
     }
     return ENDED;
@@ -167,7 +178,7 @@ static int64_t read_rcu(void)
     rcu_last = 0;
     for (count += 4; (cpu = strstr(cpu, "CPU")) && cpu < end;) {
         unsigned long number = strtoul(cpu + 3, &cpu, 10), value = strtoul(count, &count, 10);
-        if (number < CPU_SETSIZE && CPU_ISSET(number, &state.cpus)) rcu_last += (int64_t)value;
+        if (number < CPUS_MOST && CPU_ISSET(number, &state.cpus)) rcu_last += (int64_t)value;
     }
     rcu_last_ns = now_ns();
     return rcu_last;
@@ -258,7 +269,7 @@ static void measure(struct start *start, struct report *r)
 {
     struct rusage usage;
     int status = 0;
-    timed_out = child_errno = 0;
+    timed_out = continued = child_errno = 0;
     set_deadline(start->timeout_ns);
     int64_t rcu = rcu_before(), began = now_ns();
     pid_t pid = start_process(start);
@@ -269,8 +280,13 @@ static void measure(struct start *start, struct report *r)
         return;
     }
     child = pid;
-    while (wait4(pid, &status, 0, &usage) < 0) /* the child may change errno, but never to ECHILD */
-        if (errno == ECHILD) fatal("wait4");
+    for (;;) { /* it tells a stop too, which is told; only an end ends the wait */
+        pid_t got = wait4(pid, &status, WUNTRACED, &usage);
+        if (got < 0 && errno == ECHILD) fatal("wait4"); /* the child never sets that in errno */
+        if (got < 0) continue;
+        if (!WIFSTOPPED(status)) break;
+        r->flags |= STOPPED;
+    }
     int64_t ended = now_ns();
     child = 0;
     set_deadline(0);
@@ -279,7 +295,10 @@ static void measure(struct start *start, struct report *r)
     r->wall_ns = ended - began;
     r->stage = child_errno ? AT_EXEC : ENDED;
     r->code = child_errno ? child_errno : status;
+    if (continued) r->flags |= STOPPED; /* the launcher itself, and so the clock ran on */
     if (timed_out && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->flags |= TIMED_OUT;
+    if (r->wall_ns > start->timeout_ns) r->flags |= TIMED_OUT;
+    if (start->pinned && moved()) r->flags |= MOVED;
     record_usage(r, &usage);
     r->leftovers = kill_tree(pid, 5 * SECOND);
     if (r->leftovers < 0) fatal("processes that a program left behind cannot be killed");
@@ -306,7 +325,7 @@ void prepare_samples(void)
     if (sched_getaffinity(0, sizeof allowed_cpus, &allowed_cpus) < 0) fatal("sched_getaffinity");
     state.cpus = allowed_cpus;
     state.limit = -1;
-    state.persona = personality(0xffffffff);
-    if (state.persona < 0) fatal("personality");
-    state.randomises = (state.persona & ADDR_NO_RANDOMIZE) == 0;
+    int persona = personality(0xffffffff);
+    if (persona < 0) fatal("personality");
+    state.randomises = (persona & ADDR_NO_RANDOMIZE) == 0;
 }

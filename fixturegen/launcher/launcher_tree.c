@@ -11,7 +11,7 @@
 
 enum { TICK_US = 10000, TICKS_MOST = 500 }; /* how often, and how long, a child is killed */
 
-volatile sig_atomic_t child, timed_out;
+volatile sig_atomic_t child, timed_out, continued;
 static volatile sig_atomic_t ticks;
 
 static void kill_process(pid_t pid)
@@ -103,6 +103,12 @@ void set_deadline(int64_t ns)
     if (setitimer(ITIMER_REAL, &timer, NULL) < 0) fatal("setitimer");
 }
 
+static void on_continue(int signal_number)
+{
+    (void)signal_number;
+    if (getpid() == self) continued = 1;
+}
+
 static void handle(int signal_number, void (*handler)(int))
 {
     struct sigaction action = {.sa_flags = SA_RESTART};
@@ -118,6 +124,7 @@ void take_signals(void)
         if (i != SIGKILL && i != SIGSTOP) handle(i, SIG_DFL); /* Python leaves some ignored */
     handle(SIGALRM, on_deadline);
     handle(SIGTERM, on_term);
+    handle(SIGCONT, on_continue);
     sigemptyset(&none);
     if (sigprocmask(SIG_SETMASK, &none, NULL) < 0) fatal("sigprocmask");
 }

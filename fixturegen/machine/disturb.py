@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-from fixturegen.machine import kernel, topology
+from fixturegen.machine import kernel, phrases, topology
 from fixturegen.machine.frequency import CPU
 from fixturegen.machine.tree import Tree
 from fixturegen.machine.values import Unknown
@@ -33,6 +33,7 @@ def disturbances(root: Path = Path("/"), exclude_pid: int = 0) -> list[str]:
         *_steal(tree),
         *_battery(tree),
         *_throttling(tree),
+        *_quota(tree),
     ]
 
 
@@ -113,3 +114,10 @@ def _throttling(tree: Tree) -> list[str]:
     if not any(count > 0 for count in counts):
         return []
     return [f"the processor was throttled for heat up to {max(counts)} times since boot"]
+
+
+def _quota(tree: Tree) -> list[str]:
+    quota = kernel.cpu_quota(tree)
+    if isinstance(quota, Unknown) or quota == "none":
+        return []
+    return [f"a CPU quota pauses programs: {phrases.quota(quota)}"]

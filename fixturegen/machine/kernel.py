@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fixturegen.machine.tree import LARGE, Tree, printable
 from fixturegen.machine.values import Unknown
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 CLOCK = "sys/devices/system/clocksource/clocksource0"
 DMI = "sys/class/dmi/id"
 PMUS = "sys/bus/event_source/devices"
+NO_LIMIT = 2**62  # bytes; version 1 writes the largest multiple of a page where there is none
+_T = TypeVar("_T")
 # The first word found names the hypervisor. Firecracker and other small machines have no DMI;
 # there the paravirtual clock among the available ones tells.
 _DMI_WORDS = (
@@ -140,38 +143,71 @@ def cpu_quota(tree: Tree) -> str | Unknown:
     cpu.max of version 2, cpu.cfs_quota_us and cpu.cfs_period_us of version 1; a parent's limit
     binds its children.
     """
+    found = _limits(tree, "cpu", _quota)
+    if isinstance(found, Unknown):
+        return found
+    if found:
+        quota, period = min(found, key=lambda limit: limit[0] / limit[1])
+        return f"{quota} {period}"
+    return "none"
+
+
+def memory_limit(tree: Tree) -> str | Unknown:
+    """Return "none", or the tightest limit of this process's cgroups in bytes.
+
+    memory.max and memory.high of version 2, memory.limit_in_bytes of version 1.
+    """
+    found = _limits(tree, "memory", _memory)
+    if isinstance(found, Unknown):
+        return found
+    return str(min(found)) if found else "none"
+
+
+def _limits(
+    tree: Tree, controller: str, read: Callable[[Tree, str], tuple[bool, list[_T]]]
+) -> list[_T] | Unknown:
+    """Return the limits of this process's cgroups and their parents; a parent's binds its children.
+
+    read: gives whether a folder has a file of a limit, and the limit if one is set.
+    """
     text = tree.text("proc/self/cgroup")
     if isinstance(text, Unknown):
         return text
-    limits: list[tuple[int, int]] = []
+    limits: list[_T] = []
     seen = False
     for line in text.splitlines():
         fields = line.split(":", 2)
         if len(fields) != 3 or ".." in PurePosixPath(fields[2]).parts:
             continue
-        controllers = fields[1].split(",")
-        if fields[0] == "0" or "cpu" in controllers:
-            for folder in _ancestors(fields[2], version2=fields[0] == "0"):
-                known, limit = _limit(tree, folder)
+        if fields[0] == "0" or controller in fields[1].split(","):
+            for folder in _ancestors(fields[2], "" if fields[0] == "0" else controller):
+                known, limit = read(tree, folder)
                 seen = seen or known
                 limits += limit
-    if limits:
-        quota, period = min(limits, key=lambda limit: limit[0] / limit[1])
-        return f"{quota} {period}"
-    # The root cgroup has no cpu.max: a process in it has no limit.
+    # The root cgroup has no such file: a process in it has no limit.
     if seen or any(line.endswith(":/") and line.startswith("0:") for line in text.splitlines()):
-        return "none"
-    return Unknown("no cpu controller is visible below /sys/fs/cgroup")
+        return limits
+    return Unknown(f"no {controller} controller is visible below /sys/fs/cgroup")
 
 
-def _ancestors(path: str, *, version2: bool) -> list[str]:
-    mounts = ["sys/fs/cgroup", "sys/fs/cgroup/unified"] if version2 else ["sys/fs/cgroup/cpu"]
+def _ancestors(path: str, controller: str) -> list[str]:
+    """Return the folders of a cgroup and its parents; controller: of version 1, "" of version 2."""
+    places = [controller] if controller else ["", "unified"]
+    mounts = ["/".join(filter(None, ["sys/fs/cgroup", place])) for place in places]
     parts = [part for part in path.split("/") if part]
     inner = ["/".join(["", *parts[:count]]) for count in range(len(parts), -1, -1)]
     return [f"{mount}{folder}" for mount in mounts for folder in inner]
 
 
-def _limit(tree: Tree, folder: str) -> tuple[bool, list[tuple[int, int]]]:
+def _memory(tree: Tree, folder: str) -> tuple[bool, list[int]]:
+    """Return (whether a limit file was read, the limits that are set)."""
+    names = ("memory.max", "memory.high", "memory.limit_in_bytes")
+    texts = [text for name in names if isinstance(text := tree.text(f"{folder}/{name}"), str)]
+    sizes = [int(text) for text in texts if re.fullmatch("[0-9]{1,19}", text)]
+    return bool(texts), [size for size in sizes if size < NO_LIMIT]
+
+
+def _quota(tree: Tree, folder: str) -> tuple[bool, list[tuple[int, int]]]:
     """Return (whether a limit file was read, the limit if there is one)."""
     text = tree.text(f"{folder}/cpu.max")
     if isinstance(text, str):

@@ -21,6 +21,7 @@ from fixturegen.build.binary import Binary
 from fixturegen.instruments.made import Made
 from fixturegen.instruments.perf import Perf
 from fixturegen.launcher.hello import Hello
+from fixturegen.machine.inherited import Inherited
 from fixturegen.machine.values import Machine
 from fixturegen.model import Sha256, Text, Texts, Value, Whole, canonical
 
@@ -108,6 +109,7 @@ class Context(Struct, frozen=True, kw_only=True):
     unmeasured: dict[Text, Text] = field(default_factory=dict)  # case to the reason
     storage: dict[Text, Text] = field(default_factory=dict)
     launcher: Hello = Hello()
+    inherited: Inherited = Inherited()
     files: dict[Text, Made] = field(default_factory=dict)
     rungs: dict[Text, dict[Text, Readings]] = field(default_factory=dict)
     skipped: dict[Text, Whole] = field(default_factory=dict)

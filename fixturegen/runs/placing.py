@@ -67,6 +67,8 @@ def places(
             continue
         count = len(among) if cpus == "all" else cpus
         pick = machine.pick_cpus(here, among, count)
+        if len(pick.cpus) < count:
+            nowhere[name] = f"it wants {count} CPUs, and {len(pick.cpus)} may be used"
         if cpu is not None and count == 1 and not mode.core:
             if cpu not in among:
                 nowhere[name] = f"CPU {cpu}, of --cpu, goes offline without SMT"
@@ -76,6 +78,10 @@ def places(
         if count == 1:
             others &= _apart(here, allowed, pick, narrowed=among != allowed)
         reason = reason or pick.reason
+    for program in fixture.programs:  # what its modes do without CPUs of their own
+        if short := nowhere.pop(program.name, ""):
+            names = [f"{program.name}.{path_part(mode.name)}" for mode in program.modes]
+            nowhere |= {name: short for name in names if name not in chosen}
     return Places(chosen, tuple(sorted(others)), reason, nowhere)
 
 

@@ -17,7 +17,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.instruments import profiling
 from fixturegen.instruments.around import Around
 from fixturegen.instruments.made import make_files
-from fixturegen.machine import disturb
+from fixturegen.machine import disturb, inherited
 from fixturegen.model import Case, Fixture, Sample
 from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, Context
@@ -150,6 +150,7 @@ class Session:
             machine=kept.machine,
             disturbances=kept.disturbances,
             launcher=kept.launcher,
+            inherited=kept.inherited,
             rungs=kept.rungs,
             resumed=(*kept.resumed, self.done),
         )
@@ -231,7 +232,7 @@ class Session:
         try:
             with launcher.Launcher(binary, self.project.root) as started:
                 self.context = versioned(started, ways, self.context)
-                self._keep(launcher=started.hello)
+                self._keep(launcher=started.hello, **self._inherited(started.pid))
                 started.meanwhile = self._meanwhile if self._places.others else None
                 looked = time.monotonic()
                 for step, sample, values in execution.run(started, ways):
@@ -244,6 +245,16 @@ class Session:
                         self._note("another fixturegen run")
         finally:
             os.sched_setaffinity(0, allowed)  # the next fixture chooses among all of them again
+
+    def _inherited(self, pid: int) -> dict[str, object]:
+        """Return what programs inherit, and the disturbances with what is unusual of it."""
+        kept, now = self.context.inherited, inherited.inherited(pid)
+        known = list(self.context.disturbances)
+        for sentence in inherited.unusual(now, self._machine.memory_bytes):
+            disturb.add(known, sentence)
+        if self.done and (other := inherited.differing(kept, now)):
+            disturb.add(known, f"resumed where programs inherit other things: {', '.join(other)}")
+        return {"inherited": kept if self.done else now, "disturbances": tuple(known)}
 
     def _note(self, only: str = "") -> None:
         """Add the disturbances of now; while we run ourselves, our own load is not one."""

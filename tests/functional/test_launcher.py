@@ -615,3 +615,116 @@ def test_vfork_where_clone_is_refused(binary: Path, programs: Programs, tmp_path
         assert (hang.status, hang.leftovers) == ("timeout", 1)
         number = launcher.define(start(programs.empty))
         assert {outcome.status for outcome in launcher.run([number] * 500)} == {"ok"}
+
+
+# ---- what it inherits, and what befalls it
+
+INHERITS = """
+import ctypes, os, resource, subprocess, sys
+from pathlib import Path
+from fixturegen.launcher import Launcher, Start
+
+libc = ctypes.CDLL(None)
+resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+for limit, value in ((resource.RLIMIT_CPU, 600), (resource.RLIMIT_FSIZE, 1 << 30)):
+    resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))
+os.umask(0o77)
+assert libc.personality(0x0200000) >= 0  # the old layout, as `setarch --addr-compat-layout`
+assert libc.prctl(41, 1, 0, 0, 0) == 0  # PR_SET_THP_DISABLE
+assert libc.prctl(29, 5_000_000, 0, 0, 0) == 0  # PR_SET_TIMERSLACK
+os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+if os.geteuid() == 0:
+    os.nice(5)
+with Launcher(Path(sys.argv[1]), Path()) as launcher:
+    for command in (("/bin/sh", "-c", "umask; ulimit -s -n"), ("/bin/cat", *sys.argv[2:])):
+        start = Start(command[0], command[1:], {"PATH": "/usr/bin:/bin"}, "/", 60, ())
+        (outcome,) = launcher.run([launcher.define(start)])
+        print(outcome.status, outcome.stdout.decode(), outcome.stderr.decode())
+"""
+
+
+def test_what_python_was_given_is_reset(binary: Path) -> None:
+    files = [f"/proc/self/{name}" for name in ("limits", "personality", "status", "stat")]
+    done = subprocess.run(
+        [sys.executable, "-c", INHERITS, str(binary), *files],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    said = done.stdout
+    assert said.startswith("ok 0022\n")
+    for row in ("stack size 8388608", "open files 1024", "cpu time unlimited", "file size unlimi"):
+        assert f"Max {row}" in " ".join(said.split())
+    assert "\n00000000\n" in said
+    assert "THP_enabled:\t0" not in said
+    stat = said.rpartition(")")[2].split()
+    assert (stat[16], stat[38]) == ("0", "0")  # nice, and SCHED_OTHER
+
+
+def test_a_process_that_was_stopped_is_no_ok(launcher: Launcher, programs: Programs) -> None:
+    nap = "sleep 0.2; kill -STOP $$; exit 0"
+
+    def wake() -> None:
+        (pid,) = wait_until(lambda: children(launcher.pid))
+        wait_until(
+            lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+        )
+        os.kill(pid, signal.SIGCONT)
+
+    number = launcher.define(start("/bin/sh", "-c", nap))
+    thread = later(wake)
+    (outcome,) = launcher.run([number])
+    thread.join()
+    assert (outcome.status, outcome.detail.partition(" (")[0]) == ("stopped", "stopped for a time")
+    assert once(launcher, programs.empty).status == "ok"
+
+
+@pytest.mark.parametrize(("timeout_s", "status"), [(30, "stopped"), (0.3, "timeout")])
+def test_a_launcher_that_was_stopped_is_no_ok(
+    launcher: Launcher, programs: Programs, timeout_s: float, status: str
+) -> None:
+    """The program ends meanwhile, as it likes: its time is that of the stop."""
+    number = launcher.define(start("/bin/sleep", "0.2", timeout_s=timeout_s))
+
+    def stop() -> None:
+        (pid,) = wait_until(lambda: children(launcher.pid))
+        os.kill(launcher.pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: not alive(pid))
+            time.sleep(0.2)
+        finally:
+            os.kill(launcher.pid, signal.SIGCONT)
+
+    thread = later(stop)
+    (outcome,) = launcher.run([number])
+    thread.join()
+    assert (outcome.status, outcome.usage.wall_ns > 300_000_000) == (status, True)
+    assert once(launcher, programs.empty).status == "ok"
+
+
+def test_cpus_that_are_taken_away_in_mid_run(launcher: Launcher, programs: Programs) -> None:
+    """As the kernel does when a cpuset is narrowed; the next sample has its own again."""
+    if len(CPUS) < 2:
+        pytest.skip("there is one CPU")
+    mine, other = CPUS[:2]
+
+    def move() -> None:
+        wait_until(lambda: children(launcher.pid))
+        os.sched_setaffinity(launcher.pid, {other})
+
+    number = launcher.define(start("/bin/sleep", "0.3", cpus=(mine,)))
+    thread = later(move)
+    (outcome,) = launcher.run([number])
+    thread.join()
+    assert (outcome.status, outcome.detail[:25]) == ("moved", "its CPUs were taken away ")
+    assert printed(launcher, programs.probe, "cpus", cpus=(mine,)) == [str(mine)]
+
+
+def test_fewer_cpus_than_were_asked_for_are_no_pinning(
+    launcher: Launcher, programs: Programs
+) -> None:
+    outcome = once(launcher, programs.empty, cpus=(CPUS[0], 1023))  # the kernel takes the first
+    assert (outcome.status, outcome.detail) == (
+        "unstarted",
+        "cannot pin to the CPUs: Invalid argument",
+    )
+    assert once(launcher, programs.empty, cpus=(CPUS[0],)).status == "ok"

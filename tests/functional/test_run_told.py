@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tiny import OLDER, Tiny, environment
@@ -126,3 +127,26 @@ def test_a_parameter_of_another_fixture_is_not_in_the_command_that_repeats(
     for name, options in (("tiny", []), ("other", ["--set stride=9"])):
         folder = project.root / "fixtures" / name / "now"
         assert json.loads((folder / "context.json").read_text())["options"] == options
+
+
+def test_what_programs_inherit_is_recorded_and_what_cannot_be_reset_is_told(
+    tiny: Callable[..., Tiny],
+) -> None:
+    project = tiny(rounds=1)
+    command = [sys.executable, "-m", "fixturegen", "-C", str(project.root), "run", "--label"]
+
+    def run(limits: str, label: str) -> tuple[dict[str, Any], str]:
+        shell = ["/bin/sh", "-c", f'{limits}; exec "$@"', "sh", *command, label]
+        subprocess.run(shell, env=environment(), check=True, capture_output=True, timeout=120)
+        (folder,) = [each for each in project.finished() if each.name == label]
+        return json.loads((folder / "context.json").read_text()), project.text.read_text()
+
+    context, text = run("ulimit -Ss 2048; umask 077", "soft")
+    assert context["inherited"]["limits"]["stack size"] == str(8 << 20)
+    assert context["inherited"]["policy"] == "OTHER"
+    assert "the stack size of programs" not in text
+    context, text = run("ulimit -s 2048", "hard")
+    assert context["inherited"]["limits"]["stack size"] == str(2 << 20)
+    said = "the stack size of programs is limited to 2 MiB, which lays out addresses otherwise"
+    assert said in context["disturbances"]
+    assert said in " ".join(text.split())

@@ -91,6 +91,18 @@ def test_each_class_of_a_hybrid_machine_has_its_own_core(tmp_path: Path) -> None
     assert none.nowhere == {"seek.m0": "none of the efficiency cores is allowed to this process"}
 
 
+def test_a_mode_that_wants_more_cpus_than_there_are_is_not_measured(tmp_path: Path) -> None:
+    root = knobs.intel(tmp_path)
+    found = placed(root, "cpus = 2", "", 'cpus = "all"', allowed=(1,))
+    assert found.nowhere == {"seek.m0": "it wants 2 CPUs, and 1 may be used"}
+    assert placed(root, "cpus = 2", allowed=(1, 2)).nowhere == {}
+    toml = TOML.replace('order = "ladder"', "cpus = 3")
+    of = load("", "cpus = 1", toml=toml)
+    short = places(machine.describe(root), of, None, frozenset((0, 1)), every)
+    assert short.nowhere == {"seek.m0": "it wants 3 CPUs, and 2 may be used"}
+    assert short.cpus["seek.m1"] == (1,)
+
+
 def test_a_machine_without_classes_says_so(tmp_path: Path) -> None:
     found = placed(knobs.intel(tmp_path), 'core = "class-0"', allowed=range(4))
     assert found.nowhere == {"seek.m0": "no difference between the cores of this machine is seen"}

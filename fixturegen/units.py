@@ -96,8 +96,8 @@ def _with_unit(value: Number, decimals: int, unit: str, factor: int = 1) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `1 CPU` or `2 CPUs`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return `1 CPU` or `2 CPUs`, `2 processes`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'e' * noun.endswith('s')}s"
 
 
 def wrapped(text: str, first: str = "") -> list[str]:

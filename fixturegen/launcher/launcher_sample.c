@@ -281,10 +281,10 @@ static void measure(struct start *start, struct report *r)
     }
     child = pid;
     for (;;) { /* it tells a stop too, which is told; only an end ends the wait */
-        pid_t got = wait4(pid, &status, WUNTRACED, &usage);
+        pid_t got = wait4(pid, &status, WUNTRACED | WCONTINUED, &usage);
         if (got < 0 && errno == ECHILD) fatal("wait4"); /* the child never sets that in errno */
         if (got < 0) continue;
-        if (!WIFSTOPPED(status)) break;
+        if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) break;
         r->flags |= STOPPED;
     }
     int64_t ended = now_ns();

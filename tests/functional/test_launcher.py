@@ -668,6 +668,7 @@ def test_a_process_that_was_stopped_is_no_ok(launcher: Launcher, programs: Progr
         wait_until(
             lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
         )
+        time.sleep(0.3)  # a launcher that gets no CPU meanwhile could not have seen it
         os.kill(pid, signal.SIGCONT)
 
     number = launcher.define(start("/bin/sh", "-c", nap))

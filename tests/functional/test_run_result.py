@@ -100,7 +100,9 @@ def test_each_claim_of_a_for_counts_and_is_named(tiny: Callable[..., Tiny]) -> N
     path.write_text(path.read_text() + more.format("seven", 7) + more.format("eight", 8))
     done = project("run")
     assert done.code == 1, done.said
-    assert "\nclaim fails for act: It prints eight.\nclaims: 1 of 2 hold\n" in done.out
+    broken = "  each(act.c.calm.n == 8): not in 1 of 1 process: round 1 (n = 7)\n"
+    told = f"\nclaim fails for act: It prints eight.\n{broken}claims: 1 of 2 hold\n"
+    assert told in done.out
     body = project.text.read_text()
     assert "\nholds for act: It prints seven.\n    each(*.c.calm.n == 7)\n" in body
     assert "\nDOES NOT HOLD for act: It prints eight.\n" in body

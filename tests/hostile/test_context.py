@@ -143,7 +143,7 @@ def test_every_needed_key_is_named_if_it_is_missing(path: Path) -> None:
 
 
 DEFAULTS = {
-    "c_library",
+    *("c_library", "inherited"),
     *("number", "boot", "unmeasured", "storage", "launcher", "files", "rungs"),
     *("skipped", "walls_ns", "perf", "attachments", "lacking", "samples"),
 }

@@ -29,7 +29,6 @@ import trees
 from knobs import NO_TURBO, SMT, THP, governor, held, value
 from trees import CPU, lay
 
-
 pytestmark = pytest.mark.slow
 
 NOBODY = 65534

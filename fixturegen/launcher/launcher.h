@@ -46,6 +46,7 @@ int64_t last_flush_ns(void);
 /* launcher_tree.c: deadlines, and processes that a program leaves behind */
 extern volatile sig_atomic_t child, timed_out, continued;
 void take_signals(void);
+pid_t keep_watch(void);
 void set_deadline(int64_t ns);
 int64_t kill_tree(pid_t group, int64_t bound_ns);
 const char *tree_fact(void);

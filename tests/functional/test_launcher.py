@@ -97,6 +97,12 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def worker(pid: int) -> int:
+    """Return the launcher's only child, which starts the programs."""
+    (child,) = children(pid)
+    return child
+
+
 def alive(pid: int) -> bool:
     """Whether it runs: a zombie that its parent has yet to reap does not."""
     try:
@@ -203,7 +209,7 @@ def test_working_folder_and_back(launcher: Launcher, programs: Programs, tmp_pat
 
 def test_own_group_in_the_launchers_session(launcher: Launcher, programs: Programs) -> None:
     pid, parent, group, session = map(int, printed(launcher, programs.probe, "ids")[0].split())
-    assert (parent, group, session) == (launcher.pid, pid, launcher.pid)
+    assert (parent, group, session) == (worker(launcher.pid), pid, worker(launcher.pid))
     assert session != os.getsid(0)
 
 
@@ -426,7 +432,7 @@ def test_a_fork_bomb_is_ended(launcher: Launcher, programs: Programs, kind: str)
     outcome = once(launcher, programs.misbehave, kind, "500", timeout_s=0.5)
     assert outcome.status == "timeout"
     assert outcome.leftovers > 0
-    assert children(launcher.pid) == []
+    assert children(worker(launcher.pid)) == []
     assert once(launcher, programs.empty).status == "ok"
 
 
@@ -443,13 +449,13 @@ def test_5000_samples_in_order_and_no_zombie(launcher: Launcher, programs: Progr
         assert outcome.started_ns > last
         last = outcome.started_ns + outcome.usage.wall_ns
     assert i == 4999
-    assert children(launcher.pid) == []
+    assert children(worker(launcher.pid)) == []
     assert list(launcher.run([])) == []
 
 
 def test_the_launchers_memory_is_bounded(launcher: Launcher, programs: Programs) -> None:
     def peak_kb() -> int:
-        text = Path(f"/proc/{launcher.pid}/status").read_text()
+        text = Path(f"/proc/{worker(launcher.pid)}/status").read_text()
         return int(text.partition("VmHWM:")[2].split()[0])
 
     small = launcher.define(start(programs.empty))
@@ -508,7 +514,7 @@ def test_an_unfinished_run_can_only_be_aborted(launcher: Launcher, programs: Pro
         launcher.define(start(programs.empty))
     with pytest.raises(FixturegenError, match="unfinished run"):
         next(launcher.run([short]))
-    (child,) = wait_until(lambda: children(launcher.pid))
+    (child,) = wait_until(lambda: children(worker(launcher.pid)))
     launcher.close()
     assert not alive(child)
     with pytest.raises(FixturegenError, match="has ended"):
@@ -528,7 +534,7 @@ def test_keyboard_interrupt(binary: Path, programs: Programs) -> None:
     found: list[int] = []
 
     def interrupt() -> None:
-        found.extend(wait_until(lambda: children(pid)))
+        found.extend(wait_until(lambda: children(worker(pid))))
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt), Launcher(binary, Path()) as launcher:
@@ -541,20 +547,27 @@ def test_keyboard_interrupt(binary: Path, programs: Programs) -> None:
     assert not any(map(alive, [pid, *found]))
 
 
+@pytest.mark.parametrize("whom", ["launcher", "worker"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("stopped", [False, True])
 def test_the_launcher_is_ended_by_someone(
-    launcher: Launcher, programs: Programs, number: signal.Signals
+    launcher: Launcher, programs: Programs, number: signal.Signals, whom: str, stopped: bool
 ) -> None:
-    """SIGTERM takes the whole tree, SIGKILL at least the program itself."""
+    """It takes the whole tree with it: a daemon that a program has left, too."""
     found: list[int] = []
     pid = launcher.pid
 
     def end() -> None:
-        found.extend(wait_until(lambda: children(pid)))
-        os.kill(pid, number)
+        found.append(worker(pid))
+        found.extend(wait_until(lambda: len(c := children(found[0])) == 2 and c))
+        if stopped:
+            os.kill(found[0], signal.SIGSTOP)
+        os.kill(pid if whom == "launcher" else found[0], number)
+        if stopped and whom == "worker" and number == signal.SIGTERM:
+            os.kill(found[0], signal.SIGCONT)
 
     thread = later(end)
-    hang = launcher.define(start(programs.misbehave, "hang", timeout_s=60))
+    hang = launcher.define(start(programs.misbehave, "daemon-hang", timeout_s=60))
     how = "exit code 143" if number == signal.SIGTERM else "killed by SIGKILL"
     with pytest.raises(FixturegenError, match=f"ended unexpectedly .{how}"):
         list(launcher.run([hang]))
@@ -576,8 +589,12 @@ with Launcher(Path(sys.argv[1]), Path()) as launcher:
 
 
 @pytest.mark.parametrize("deed", ["hang", "daemon-hang"])
-def test_python_is_killed(binary: Path, programs: Programs, deed: str) -> None:
-    """The launcher, blocked in wait4, its program, and the program's daemon all go."""
+@pytest.mark.parametrize("more", [[], ["launcher"], ["worker"]])
+def test_python_is_killed(binary: Path, programs: Programs, deed: str, more: list[str]) -> None:
+    """The launcher, blocked in wait4, its program, and the program's daemon all go.
+
+    So they do if one of the launcher's two processes is killed at the same time.
+    """
     python = subprocess.Popen(
         [sys.executable, "-c", PARENT, binary, programs.misbehave, deed], stdout=subprocess.PIPE
     )
@@ -586,7 +603,10 @@ def test_python_is_killed(binary: Path, programs: Programs, deed: str) -> None:
             assert python.stdout
             pid = int(python.stdout.readline())
             processes = 2 if deed == "daemon-hang" else 1  # the subreaper has taken the daemon
-            found = wait_until(lambda: len(c := children(pid)) == processes and [pid, *c])
+            own = worker(pid)
+            found = wait_until(lambda: len(c := children(own)) == processes and [pid, own, *c])
+            for each in more:
+                os.kill(pid if each == "launcher" else own, signal.SIGKILL)
         finally:
             python.kill()
     wait_until(lambda: not any(map(alive, found)))

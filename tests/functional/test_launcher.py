@@ -547,9 +547,17 @@ def test_keyboard_interrupt(binary: Path, programs: Programs) -> None:
     assert not any(map(alive, [pid, *found]))
 
 
-@pytest.mark.parametrize("whom", ["launcher", "worker"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize(
+    ("number", "whom", "stopped"),
+    [
+        (signal.SIGTERM, "launcher", False),
+        (signal.SIGTERM, "launcher", True),
+        (signal.SIGTERM, "worker", False),
+        (signal.SIGKILL, "launcher", False),
+        (signal.SIGKILL, "worker", False),
+        (signal.SIGKILL, "worker", True),
+    ],
+)
 def test_the_launcher_is_ended_by_someone(
     launcher: Launcher, programs: Programs, number: signal.Signals, whom: str, stopped: bool
 ) -> None:
@@ -563,8 +571,6 @@ def test_the_launcher_is_ended_by_someone(
         if stopped:
             os.kill(found[0], signal.SIGSTOP)
         os.kill(pid if whom == "launcher" else found[0], number)
-        if stopped and whom == "worker" and number == signal.SIGTERM:
-            os.kill(found[0], signal.SIGCONT)
 
     thread = later(end)
     hang = launcher.define(start(programs.misbehave, "daemon-hang", timeout_s=60))
@@ -684,7 +690,7 @@ def test_a_process_that_was_stopped_is_no_ok(launcher: Launcher, programs: Progr
     nap = "sleep 0.2; kill -STOP $$; exit 0"
 
     def wake() -> None:
-        (pid,) = wait_until(lambda: children(launcher.pid))
+        (pid,) = wait_until(lambda: children(worker(launcher.pid)))
         wait_until(
             lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
         )
@@ -705,14 +711,16 @@ def test_a_launcher_that_was_stopped_is_no_ok(
     """The program ends meanwhile, as it likes: its time is that of the stop."""
     number = launcher.define(start("/bin/sleep", "0.2", timeout_s=timeout_s))
 
+    own = worker(launcher.pid)
+
     def stop() -> None:
-        (pid,) = wait_until(lambda: children(launcher.pid))
-        os.kill(launcher.pid, signal.SIGSTOP)
+        (pid,) = wait_until(lambda: children(worker(launcher.pid)))
+        os.kill(own, signal.SIGSTOP)
         try:
             wait_until(lambda: not alive(pid))
             time.sleep(0.2)
         finally:
-            os.kill(launcher.pid, signal.SIGCONT)
+            os.kill(own, signal.SIGCONT)
 
     thread = later(stop)
     (outcome,) = launcher.run([number])
@@ -728,8 +736,8 @@ def test_cpus_that_are_taken_away_in_mid_run(launcher: Launcher, programs: Progr
     mine, other = CPUS[:2]
 
     def move() -> None:
-        wait_until(lambda: children(launcher.pid))
-        os.sched_setaffinity(launcher.pid, {other})
+        wait_until(lambda: children(worker(launcher.pid)))
+        os.sched_setaffinity(worker(launcher.pid), {other})
 
     number = launcher.define(start("/bin/sleep", "0.3", cpus=(mine,)))
     thread = later(move)

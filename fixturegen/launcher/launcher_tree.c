@@ -114,7 +114,7 @@ static void on_continue(int signal_number)
     if (getpid() == self) continued = 1;
 }
 
-static void handle(int signal_number, void (*handler)(int))
+void handle(int signal_number, void (*handler)(int))
 {
     struct sigaction action = {.sa_flags = SA_RESTART};
     action.sa_handler = handler;

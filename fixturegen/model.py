@@ -381,6 +381,14 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
             "right: why; where it does not hold it is then undecided",
         ),
     ] = ""
+    needs: Annotated[
+        Literal["", "single-pages"],
+        Meta(
+            description="what the sentence takes for granted: `single-pages`, that a page fault "
+            "maps one page and no larger folio; where it does not hold and that is not so either, "
+            "it is undecided"
+        ),
+    ] = ""
     for_each: Annotated[
         Literal["", "language", "build", "program"],
         Meta(

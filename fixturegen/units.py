@@ -2,13 +2,15 @@
 
 Rounding is half-even on exact decimals, in integer arithmetic, never in a locale. A float stands
 for the shortest decimal that reads back as it (its repr), so 2.675 to two digits is 2.68.
-None and NaN are written "-". No digit grouping anywhere.
+A value below 1 has two significant digits at least, however many decimals were asked for: what is
+not zero is never written as zero. None and NaN are written "-". No digit grouping anywhere.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -24,6 +26,7 @@ SIZES = ((1, "B"), (1 << 10, "KiB"), (1 << 20, "MiB"), (1 << 30, "GiB"), (1 << 4
 INTEGER = re.compile(r"-?[0-9]+")
 DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 LARGEST, SMALLEST = 2**64 - 1, -(2**63)
+TWO = 2  # significant digits of what is below 1
 GLUE = "\x1f"  # stands for a space at which no line is broken
 WIDTH = 80  # columns of what is written for a terminal
 LONGEST = 64  # characters of an exact decimal; a 64-bit integer has 20
@@ -55,6 +58,31 @@ def _read(value: Number) -> Fraction | str:
 
 
 def _digits(exact: Fraction, decimals: int) -> str:
+    """Return a number with `decimals`, and more of them below 1 if its digits need them."""
+    if not 0 < abs(exact) < 1:
+        return _rounded(exact, decimals)
+    needed = _decimals(exact, TWO)
+    if needed > LONGEST:
+        return f"{float(exact):.{TWO - 1}e}"
+    return _trimmed(_rounded(exact, max(decimals, needed)), decimals)
+
+
+def _decimals(exact: Fraction, digits: int) -> int:
+    """Return the decimals with which a number other than 0 has so many significant digits."""
+    above, below = abs(exact.numerator), exact.denominator
+    power = len(str(above)) - len(str(below))  # of ten; the first digit is there, or one below
+    lower = bool(above * 10 ** max(-power, 0) < below * 10 ** max(power, 0))
+    return max(0, digits - 1 - power + lower)
+
+
+def _trimmed(text: str, decimals: int) -> str:
+    """Return a number without the zeros at its end that are beyond `decimals`."""
+    whole, _, part = text.partition(".")
+    part = part[:decimals] + part[decimals:].rstrip("0")
+    return f"{whole}.{part}" if part else whole
+
+
+def _rounded(exact: Fraction, decimals: int) -> str:
     scaled = round(exact * 10**decimals)  # half-even, on integers
     sign, digits = "-" if scaled < 0 else "", str(abs(scaled)).rjust(decimals + 1, "0")
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}" if decimals else sign + digits
@@ -68,8 +96,8 @@ def _with_unit(value: Number, decimals: int, unit: str, factor: int = 1) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `1 CPU` or `2 CPUs`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return `1 CPU` or `2 CPUs`, `2 processes`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'e' * noun.endswith('s')}s"
 
 
 def wrapped(text: str, first: str = "") -> list[str]:
@@ -107,8 +135,34 @@ def format_ratio(value: Number, decimals: int = 1) -> str:
 
 
 def format_percent(share: Number, decimals: int = 1) -> str:
-    """Return a share as percent: 0.123 is "12.3%"."""
+    """Return a share as percent: 0.123 is "12.3%"; what is not all is never 100%."""
+    exact = _read(share)
+    if isinstance(exact, Fraction) and 0 < 1 - exact < 1:
+        left = _decimals(100 * (1 - exact), 1)  # of 99.97% the rest, 0.03%, has one digit
+        if _rounded(100 * exact, decimals).startswith("100"):
+            decimals = max(decimals, left)
     return _with_unit(share, decimals, "%", factor=100)
+
+
+def apart(values: Sequence[Number], beside: Iterable[Number] = (), digits: int = 3) -> list[str]:
+    """Return numbers with so many significant digits, and more where two that differ look alike.
+
+    beside: numbers that are written out elsewhere, from which these are told too.
+    """
+    exact = [_read(value) for value in values]
+    others = {one for each in beside if isinstance(one := _read(each), Fraction)}
+    known = {one for one in exact if isinstance(one, Fraction)} | others
+    for more in range(digits, LONGEST):
+        texts = {one: _significant(one, more) for one in known - others}
+        alike = len({*texts.values()}) < len(texts)
+        if not alike and not any(Fraction(texts[one]) in others - {one} for one in texts):
+            break
+    texts |= {one: _significant(one, LONGEST) for one in others}
+    return [one if isinstance(one, str) else texts[one] for one in exact]
+
+
+def _significant(exact: Fraction, digits: int) -> str:
+    return _trimmed(_rounded(exact, _decimals(exact, digits) if exact else 0), 0)
 
 
 def format_time_ns(ns: Number, decimals: int = 0) -> str:

@@ -223,6 +223,7 @@ def _check_run(
         checked.undecided += result.verdict.state == "undecided"
         if result.verdict.state == "fails":
             what = f"does not hold{result.about}: {result.claim.text} [{result.claim.holds}]"
+            what = "; ".join([what, *summary.broken(result)])
             repair = (
                 "the sentence or the program: this run shows the contrary, and stays as it is; "
                 f"fixturegen run {fixture.name} measures a further one"

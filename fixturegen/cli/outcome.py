@@ -15,7 +15,7 @@ from fixturegen.report.view import statistics
 from fixturegen.runs import states
 from fixturegen.runs.context import Context
 from fixturegen.runs.states import Measured, Placed
-from fixturegen.runs.summary import Summary, failing
+from fixturegen.runs.summary import ClaimResult, Summary, failing
 from fixturegen.units import plural
 
 ROWS = 24  # of the short table; the fixture has them all
@@ -42,11 +42,13 @@ def tell(project: Project, run: Measured, placed: Placed, *, strict: bool) -> in
     say("", *short_table(run.summary), "")
     claims = run.summary.claims()
     bad = [r for r in claims if r.verdict.state != "holds"]
-    told: dict[tuple[str, str], list[str]] = {}
+    told: dict[tuple[str, str], list[ClaimResult]] = {}
     for result in bad:
-        told.setdefault((result.verdict.state, result.claim.text), []).append(result.label)
-    for (state, text), labels in told.items():
+        told.setdefault((result.verdict.state, result.claim.text), []).append(result)
+    for (state, text), results in told.items():
+        labels = [result.label for result in results]
         say(f"claim {state}{f' for {listed(labels)}' if labels[0] else ''}: {text}")
+        say(*(f"  {words}" for result in results for words in run.summary.broken(result)))
     if claims:
         open_ = sum(result.verdict.state == "undecided" for result in bad)
         undecided = f", {open_} undecided" if open_ else ""
@@ -67,11 +69,9 @@ def tell(project: Project, run: Measured, placed: Placed, *, strict: bool) -> in
 def _say_leftovers(summary: Summary) -> None:
     for path, case in summary.cases.items():
         if case.leftovers:
-            processes = "1 process" if case.leftovers == 1 else f"{case.leftovers} processes"
-            say(
-                f"{processes} outlived the program that started them ({path}), and were ended",
-                err=True,
-            )
+            left = plural(case.leftovers, "process")
+            what = f"{left} outlived the program that started them ({path}), and were ended"
+            say(what, err=True)
 
 
 def _say_place(project: Project, run: Context, placed: Placed) -> None:

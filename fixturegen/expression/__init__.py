@@ -6,6 +6,7 @@ what cannot be known is a value too.
 """
 
 from fixturegen.expression.claim import (
+    Broken,
     Measured,
     Verdict,
     check_claim,
@@ -20,6 +21,7 @@ from fixturegen.expression.values import Given, Processes, Scope, Unknown
 
 __all__ = [
     "FUNCTIONS",
+    "Broken",
     "Expression",
     "ExpressionError",
     "Function",

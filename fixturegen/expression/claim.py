@@ -6,7 +6,7 @@ not measured is unknown, and an unknown decides nothing: `a or b` holds if one s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -27,24 +27,40 @@ from fixturegen.expression.nodes import (
     type_of,
     walk,
 )
-from fixturegen.expression.values import Number, Scope, Unknown
+from fixturegen.expression.values import Number, Processes, Scope, Unknown
 from fixturegen.model import canonical
 
 Measured: TypeAlias = Number | str | list[Number]
 State: TypeAlias = Literal["holds", "fails", "undecided"]
 
 
+class Broken(Struct, frozen=True):
+    """A function over processes that a failed claim rests on, and what it is worth.
+
+    value: of one that gives a number, else None; breaking: of an `each`, the processes of which
+    its condition is not true, each with its place among those of the case and what it gave; of:
+    all of them.
+    """
+
+    source: str
+    value: Number | None
+    breaking: tuple[tuple[int, tuple[tuple[str, Number], ...]], ...] = ()
+    of: int = 0
+
+
 class Verdict(Struct, frozen=True):
     """What a run says about a claim.
 
     `used` are the cited paths with processes: path, median, number of processes. `missing` are
-    those without. `reason` says why it is undecided, else "".
+    those without. `reason` says why it is undecided, else "". `broken` is of a failed claim what
+    medians do not show.
     """
 
     state: State
     used: tuple[tuple[str, int | float, int], ...] = ()
     missing: tuple[str, ...] = ()
     reason: str = ""
+    broken: tuple[Broken, ...] = ()
 
 
 def check_claim(expr: Expression, names: Collection[str]) -> None:
@@ -82,7 +98,35 @@ def evaluate_claim(expr: Expression, measured: Mapping[str, Measured]) -> Verdic
         return Verdict("undecided", used, missing, "; ".join(result.reasons))
     if not isinstance(result, bool):
         raise ExpressionError("a claim is a condition, not a number", expr.text, 0)
-    return Verdict("holds" if result else "fails", used, missing)
+    if result:
+        return Verdict("holds", used, missing)
+    return Verdict("fails", used, missing, broken=tuple(_broken(expr.root, scope)))
+
+
+def _broken(node: Node, scope: Scope) -> Iterator[Broken]:
+    """Yield the functions over processes in a failed claim, but those that are true of all."""
+    if not isinstance(node, Call) or not node.over_vectors:
+        for child in children(node):
+            yield from _broken(child, scope)
+        return
+    value = node.value(scope)
+    if node.function.gives == "number" and isinstance(value, int | float):
+        yield Broken(node.source, value)
+    elif node.function.name == "each" and value is False:
+        held = node.arguments[0].value(scope)
+        assert isinstance(held, list)  # else it would be unknown
+        of = held.of if isinstance(held, Processes) else range(len(held))
+        vectors = {
+            path.name: given
+            for path in _processes(node.arguments[0])
+            if isinstance(given := scope.value(path.name), list)
+        }
+        breaking = tuple(
+            (place, tuple((name, given[i]) for name, given in vectors.items()))
+            for i, place in enumerate(of)
+            if not held[i]
+        )
+        yield Broken(node.source, None, breaking, len(held))
 
 
 def evaluate_number(expr: Expression, measured: Mapping[str, Measured]) -> Number | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fixturegen import errors, files
-from fixturegen.instruments.instrument import Subject, joined
+from fixturegen.instruments.instrument import Subject, UnreadError, joined
 from fixturegen.instruments.registry import Use, uses
 from fixturegen.launcher import Start
 from fixturegen.model import REFERENCE, Case, Columns, Fixture, canonical
@@ -73,6 +73,8 @@ class Around:
         """
         subject = self._subject(case, start)
         paths = {**self._paths, "self": subject.binary}
+        if self._uses[case]:
+            files.remove(subject.output)  # of a process that failed, and so was not read
         columns = []
         for use in self._uses[case]:
             arguments = [fill(each, paths) for each in use.arguments]
@@ -84,9 +86,19 @@ class Around:
         return joined(columns)
 
     def after(self, case: Case, before: Columns) -> Columns:
-        """Look again; return the columns of `before` with what was watched and counted."""
+        """Look again; return the columns of `before` with what was watched and counted.
+
+        Raises UnreadError, with the instrument's name, if that cannot be read.
+        """
         subject = self._subject(case)
-        return joined([before, *(use.instrument.after(subject) for use in self._uses[case])])
+        columns = [before]
+        for use in self._uses[case]:
+            try:
+                columns.append(use.instrument.after(subject))
+            except (OSError, UnreadError) as error:
+                said = error.strerror if isinstance(error, OSError) else error
+                raise UnreadError(f"{use.instrument.key} {use.instrument.name}: {said}") from error
+        return joined(columns)
 
     def _output(self, case: Case) -> Path:
         return self._wrapped / case.path

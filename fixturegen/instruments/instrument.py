@@ -60,6 +60,10 @@ class Subject(Struct, frozen=True):
     start: Callable[[tuple[str, ...]], str]
 
 
+class UnreadError(Exception):
+    """What an instrument found is not there or cannot be read; the message says which."""
+
+
 class Instrument:
     """One instrument: what fixture.toml, the reference page, a run and doctor know of it.
 
@@ -92,7 +96,11 @@ class Instrument:
         return Refusal(self.tool.absent)
 
     def wrap(self, start: Start, output: Path) -> Start:
-        """Return how the process is started; a wrapper writes what it found to `output`."""
+        """Return how the process is started; a wrapper writes what it found to `output`.
+
+        It runs in the environment of a mode that sets nothing, and the program in that of `start`,
+        if the wrapper has an option for that; else what it writes must be read in any locale.
+        """
         return start
 
     def before(self, subject: Subject, arguments: Sequence[str]) -> Columns:
@@ -103,7 +111,11 @@ class Instrument:
         return {}
 
     def after(self, subject: Subject) -> Columns:
-        """Return what is known right after the process; its entries follow those of `before`."""
+        """Return what is known right after the process; its entries follow those of `before`.
+
+        Raises UnreadError if what was found cannot be read: the sample is then none. Not asked
+        after a process that failed.
+        """
         return {}
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fixturegen import files, process
-from fixturegen.instruments.instrument import AddedLine, Refusal
+from fixturegen.instruments.instrument import AddedLine, Refusal, UnreadError
 from fixturegen.model import Columns, Text, Whole
 from fixturegen.process import Tool
 
@@ -56,6 +56,7 @@ COUNTED = (AddedLine("counted", tuple(EVENTS)), AddedLine("running", tuple(EVENT
 SETTINGS = {"PERF_CONFIG": "/dev/null"}
 _NEVER_HERE = "this machine has no such counter, or does not show it to its guests"
 _EVENT = r"(?:\w+/)?([\w-]+)[/:]?([A-Za-z]*)"  # compiled where it is used: not at the start
+_SAYS = "perf says"
 _KERNEL_ONLY = ("context_switches", "cpu_migrations")  # counted in the kernel: 0 without it
 
 
@@ -98,12 +99,20 @@ def wrapped(start: Start, options: Sequence[str]) -> Start:
 
 
 def read_counts(output: Path) -> Columns:
-    """Return the counts of the last process and remove their file; {} if there is none."""
+    """Return the counts of the last process and remove their file.
+
+    perf has no option for another environment than its program's: commas are read as points.
+    Raises UnreadError if there is none, or an event that is neither counted nor said not to be.
+    """
     if not files.is_file(output):
-        return {}
+        raise UnreadError("perf wrote no counts")
     text = files.read_bytes(output).decode(errors="replace")
     files.remove(output)
     counts = parse_counts(text)
+    if unread := [event for event in EVENTS if event not in {**counts.values, **counts.reasons}]:
+        raise UnreadError(f"perf says nothing of {', '.join(unread)}")
+    if odd := [why for why in counts.reasons.values() if why.startswith(_SAYS) and "<" not in why]:
+        raise UnreadError(odd[0])
     return {
         name: {event: [_value(values[event])] if event in values else [] for event in EVENTS}
         for name, values in (("counted", counts.values), ("running", counts.running))
@@ -152,7 +161,7 @@ def _uncounted(value: str, name: str, modifiers: str) -> str:
     if "not supported" in value:
         return _NEVER_HERE
     if _decimal(value) is None:
-        return f"perf says {value}"
+        return f"{_SAYS} {value}"
     if name in _KERNEL_ONLY and "u" in modifiers and "k" not in modifiers:
         return "it happens in the kernel, which this user may not count (perf_event_paranoid)"
     return ""

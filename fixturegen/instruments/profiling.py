@@ -10,7 +10,7 @@ import msgspec
 
 from fixturegen import files, process
 from fixturegen.instruments import flamegraph, perf, profile
-from fixturegen.instruments.instrument import Subject
+from fixturegen.instruments.instrument import Subject, UnreadError
 from fixturegen.instruments.perf import Perf
 from fixturegen.instruments.perf_record import PerfRecord
 from fixturegen.instruments.registry import used
@@ -28,16 +28,18 @@ def stem(case: Case) -> str:
 def read_samples(of: Subject) -> Columns:
     """Return the columns of a process, leave its files in the run's folder, and remove the data.
 
-    {} if perf left nothing that can be read. The files of one case are those of its last process.
+    The files of one case are those of its last process. Raises UnreadError if perf left nothing
+    that can be read.
     """
     data = of.output
     if not files.is_file(data):
-        return {}
+        raise UnreadError("perf recorded nothing")
     try:
         done = _perf(*perf.script_argv(data))
         recording = profile.read_script(done.stdout)
         if done.code != 0:
-            return {}
+            said = done.stderr.strip().splitlines() or [f"exit code {done.code}"]
+            raise UnreadError(f"perf cannot read what it recorded: {said[-1][:200]}")
         return _keep(recording, of)
     finally:
         files.remove(data)

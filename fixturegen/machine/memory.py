@@ -8,7 +8,7 @@ from collections import defaultdict
 
 from fixturegen.machine.frequency import CPU
 from fixturegen.machine.tree import LARGE, Tree
-from fixturegen.machine.values import Cache, FolioSize, Node, Unknown
+from fixturegen.machine.values import Cache, FolioSize, Machine, Node, Unknown
 
 NODES = "sys/devices/system/node"
 THP = "sys/kernel/mm/transparent_hugepage"
@@ -113,4 +113,13 @@ def folio_sizes(tree: Tree) -> tuple[FolioSize, ...]:
         FolioSize(int(name[len("hugepages-") : -2]), tree.choice(f"{THP}/{name}/enabled"))
         for name in names
         if "enabled" in tree.names(f"{THP}/{name}")  # the smallest exist for shmem only
+    )
+
+
+def folios(machine: Machine) -> tuple[int, ...]:
+    """Return the sizes in KiB, other than a page, that one fault of anonymous memory may map."""
+    return tuple(
+        size.kib
+        for size in machine.folio_sizes
+        if size.enabled == "always" or (size.enabled == "inherit" and machine.thp == "always")
     )

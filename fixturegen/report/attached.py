@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from fixturegen.model import canonical
 from fixturegen.render.mistakes import MisuseError
 from fixturegen.report.values import Above, Number, Plain, plain, shown
 from fixturegen.runs import context, record
-from fixturegen.runs.summary import Summary
+from fixturegen.runs.summary import Summary, is_histogram
 
 
 class Attached:
@@ -63,24 +63,21 @@ class Attached:
     def above(self, case: str, line: str, limit: Number | None) -> Above:
         """Return how many of a case's messages took more than `limit`, of how many, and the share.
 
-        Of the histogram that the lines `line` print in columns `ns` and `count`, over the
-        processes whose lines are kept (the first five). The share is None if there are none.
+        Of the histogram that the lines `line` print in columns `ns` and `count`, over all of its
+        processes. The share is None if there are none.
         """
         self._insist_histogram(case, line)
-        over, all_ = 0, 0
-        for lines in self._summary.cases[case].kept:
-            columns = lines.get(line, {})
-            values, counts = columns.get("ns", []), columns.get("count", [])
-            if len(values) != len(counts) or not all(isinstance(n, int) for n in counts):
-                raise errors.DataError(
-                    f"{self._stored.shown}/{record.PACKED}: {case}: {line}: no histogram",
-                    context.RESTORE,
-                )
-            for ns, count in zip(values, counts, strict=True):
-                all_ += int(count)
-                over += int(count) if limit is not None and float(ns) > limit else 0
-        share = float(Fraction(over, all_)) if all_ and limit is not None else None
-        return Above(over, all_, share)
+        counts = self._summary.cases[case].histograms.get(line, Counter())
+        if counts is None:
+            raise errors.DataError(
+                f"{self._stored.shown}/{record.PACKED}: {case}: {line}: no histogram",
+                context.RESTORE,
+            )
+        over = 0 if limit is None else sum(n for ns, n in counts.items() if ns > limit)
+        share = (
+            float(Fraction(over, counts.total())) if counts.total() and limit is not None else None
+        )
+        return Above(over, counts.total(), share)
 
     def _insist_histogram(self, case: str, line: str) -> None:
         """Raise MisuseError unless the pattern of `line` has the columns of a histogram."""
@@ -88,7 +85,7 @@ class Attached:
         lines = self._summary.fixture.program(program).lines
         if line not in lines:
             raise MisuseError(f"{program} has no line {line!r}", nearest(line, lines))
-        if not {"ns", "count"} <= {*re.compile(lines[line], re.ASCII).groupindex}:
+        if not is_histogram(lines[line]):
             hint = f"lines.{line} in fixture.toml has to have the columns ns and count"
             raise MisuseError(f"the line {line!r} of {program} is not a histogram", hint)
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import msgspec
 
-from fixturegen import errors, machine, visible
+from fixturegen import errors, machine, units, visible
 from fixturegen.build.binary import OnPath
 from fixturegen.model import SYSTEM, Fixture, canonical
 from fixturegen.report.tuned import rungs
@@ -34,7 +34,7 @@ from fixturegen.runs.context import Context
 from fixturegen.runs.declared import INTERLEAVE
 from fixturegen.runs.declared import listed as few
 from fixturegen.runs.schedule import SCHEDULES
-from fixturegen.runs.summary import ClaimResult, Summary
+from fixturegen.runs.summary import ClaimResult, Summary, constants
 from fixturegen.units import plural
 
 LINE = 1000  # most characters of what a text says of the machine in one line
@@ -75,6 +75,7 @@ def run_values(fixture: Fixture, stored: record.Stored, summary: Summary) -> Run
         ),
         machine=visible.escape(machine.one_line(context.machine), LINE),
         facts={name.lower().replace(" ", "_"): value for name, value in lines},
+        folios=summary.folios,
         machine_lines=tuple(lines),
         cpus=_cpus(context),
         cpu_reason=visible.escape(context.cpu_reason, TEXT),
@@ -202,6 +203,8 @@ def _cpus(context: Context) -> str:
 
 def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
     verdict = result.verdict
+    numbers = [n for n in context.params.values() if isinstance(n, int | float)]
+    beside = [*numbers, *constants(result.claim.holds)]
     return Claim(
         text=result.claim.text,
         holds=result.claim.holds,
@@ -209,10 +212,14 @@ def _claim(result: ClaimResult, summary: Summary, context: Context) -> Claim:
         kind=result.kind,
         state=verdict.state,
         words=WORDS[verdict.state],
-        reason=visible.escape(_reason(result, context), TEXT),
+        reason=visible.escape(_reason(result, summary, context), TEXT),
         used=tuple(
-            Used(path, middle, count, summary.of(path), summary.unit(path))
-            for path, middle, count in verdict.used
+            Used(path, middle, shown_, count, summary.of(path), summary.unit(path))
+            for (path, middle, count), shown_ in zip(
+                verdict.used,
+                units.apart([middle for _, middle, _ in verdict.used], beside),
+                strict=True,
+            )
         ),
     )
 
@@ -254,8 +261,13 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _reason(result: ClaimResult, context: Context) -> str:
-    """Return why a claim is undecided: for cases that could not be measured, why they could not."""
+def _reason(result: ClaimResult, summary: Summary, context: Context) -> str:
+    """Return why a claim does not hold, or is undecided.
+
+    For cases that could not be measured that is why they could not.
+    """
+    if broken := summary.broken(result):
+        return "; ".join(broken)
     paths = [path for path in result.verdict.missing if not path.startswith("params.")]
     reasons = dict.fromkeys(_absence(path, context) for path in paths)
     known = [reason for reason in reasons if reason]
@@ -296,8 +308,9 @@ def _notes(context: Context, summary: Summary) -> tuple[str, ...]:
         notes.append(f"interrupted and resumed after {after} samples")
     left = sum(case.leftovers for case in summary.cases.values())
     if left:
-        processes = "1 process" if left == 1 else f"{left} processes"
-        notes.append(f"{processes} outlived the program that started them, and were ended")
+        notes.append(
+            f"{plural(left, 'process')} outlived the program that started them, and were ended"
+        )
     notes += [
         f"{count} samples of {path}, which the fixture no longer has, are left out"
         for path, count in summary.foreign.items()

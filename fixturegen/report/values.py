@@ -146,6 +146,7 @@ class Used(Struct, frozen=True):
 
     path: Annotated[str, Meta(description="the path")]
     median: Annotated[Number, Meta(description="over its processes")]
+    shown: Annotated[str, Meta(description="the median in the digits that tell it from others")]
     n: Annotated[int, Meta(description="processes that gave it")]
     of: Annotated[int, Meta(description="processes of its case")]
     unit: Annotated[str, Meta(description="its unit")]
@@ -160,7 +161,7 @@ class Claim(Struct, frozen=True):
     kind: Annotated[str, Meta(description="`count` if all that it cites are counts, else `time`")]
     state: Annotated[str, Meta(description="`holds`, `fails` or `undecided`")]
     words: Annotated[str, Meta(description="the state as a text says it")]
-    reason: Annotated[str, Meta(description="why it is undecided")]
+    reason: Annotated[str, Meta(description="why it does not hold, or is undecided")]
     used: Annotated[tuple[Used, ...], Meta(description="the paths that it cites")]
 
 
@@ -171,7 +172,7 @@ class Sentence(Struct, frozen=True):
     words: Annotated[str, Meta(description="its verdicts: `holds for C and Rust`")]
     holds: Annotated[str, Meta(description="its condition")]
     used: Annotated[tuple[Used, ...], Meta(description="each path that it cites, once")]
-    reasons: Annotated[tuple[str, ...], Meta(description="why it is undecided")]
+    reasons: Annotated[tuple[str, ...], Meta(description="why it does not hold, or is undecided")]
 
 
 class Failure(Struct, frozen=True):
@@ -201,6 +202,10 @@ class Run(Struct, frozen=True, kw_only=True):
     command: Annotated[str, Meta(description="what repeats the run")]
     machine: Annotated[str, Meta(description="the machine in one line")]
     facts: Annotated[dict[str, str], Meta(description="of the machine: `run.facts.page_size`")]
+    folios: Annotated[
+        tuple[int, ...],
+        Meta(description="sizes in KiB, other than a page, that one page fault may map"),
+    ]
     machine_lines: Annotated[tuple[tuple[str, str], ...], Meta(description="the same, to show")]
     cpus: Annotated[str, Meta(description="the CPUs that programs were pinned to")]
     cpu_reason: Annotated[str, Meta(description="why these CPUs")]

@@ -16,6 +16,7 @@ from fixturegen import errors, files, launcher, visible
 from fixturegen.fixture.printed import Reader, UnreadableError
 from fixturegen.fixture.project import Project
 from fixturegen.instruments.around import Around, RefusedError, fill
+from fixturegen.instruments.instrument import UnreadError
 from fixturegen.launcher import Outcome, Start
 from fixturegen.model import Case, Columns, Fixture, Program, Sample, Status, Usage, path_part
 from fixturegen.runs.rungs import Rungs
@@ -201,7 +202,16 @@ class Execution:
                 yield step, _unstarted(str(error)), {}
                 continue
             for outcome in started.run([numbers[step.case]]):
-                yield step, outcome, self._around.after(step.case, columns)
+                yield step, *self._around_it(step.case, outcome, columns)
+
+    def _around_it(self, case: Case, outcome: Outcome, columns: Columns) -> tuple[Outcome, Columns]:
+        """Return how a process ended, with what was found around it; unread if that cannot be."""
+        if self._status(case, outcome) != "ok":
+            return outcome, columns
+        try:
+            return outcome, self._around.after(case, columns)
+        except UnreadError as error:
+            return replace(outcome, status="unread", detail=str(error)), columns
 
     def _warm(self, started: launcher.Launcher, case: Case, arguments: tuple[str, ...]) -> str:
         """Start a case's program with other arguments; return why that failed, "" if it did not.

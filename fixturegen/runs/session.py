@@ -17,7 +17,7 @@ from fixturegen.fixture.project import Project
 from fixturegen.instruments import profiling
 from fixturegen.instruments.around import Around
 from fixturegen.instruments.made import make_files
-from fixturegen.machine import disturb, inherited
+from fixturegen.machine import disturb, inherited, memory
 from fixturegen.model import Case, Fixture, Sample
 from fixturegen.runs import record, states
 from fixturegen.runs.context import FORMAT, Context
@@ -71,7 +71,7 @@ class Session:
         self.unmeasured = unmeasured(fixture, self.languages, built.paths, place, built.absent)
         self.steps = schedule(fixture, self.languages, self.rounds, options.seed, self.unmeasured)
         self.folder = states.unfinished_folder(project, fixture.name) / run.name
-        self.summary = Summary(fixture, self.params)
+        self.summary = Summary(fixture, self.params, memory.folios(self._machine))
         self.done = 0
         self._failed: Counter[str] = Counter()
         self._lines: list[bytes] = []  # of this run, from before an interruption

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fixturegen import errors, expression, visible
+from fixturegen import errors, expression, units, visible
 from fixturegen.fixture.checks import check_param
 from fixturegen.fixture.claims import claim_names, instances
 from fixturegen.languages import LANGUAGES
+from fixturegen.machine import memory
 from fixturegen.model import Case, Claim, Fixture, Kind, Metric, Paths, Program, Sample, Value
 from fixturegen.runs import record
 from fixturegen.runs.context import RESTORE
 
 KEPT = 5  # samples of each case whose printed lines a report may show
+BREAKING = 3  # processes that break an `each`, of which the values are shown
 Number = int | float
 
 
@@ -64,7 +68,12 @@ def _usage(sample: Sample, path: str) -> Number | list[Number]:
 
 
 class CaseSummary(Struct):
-    """What the processes of one case gave; the lists run parallel, one entry an ok process."""
+    """What the processes of one case gave; the lists run parallel, one entry an ok process.
+
+    kept: what the first few of them printed, as examples: no statistic rests on it. histograms: of
+    each line with the columns `ns` and `count`, how often a value was printed by all processes
+    together; None if one of them printed something else.
+    """
 
     case: Case
     rounds: list[int] = field(default_factory=list)
@@ -72,6 +81,7 @@ class CaseSummary(Struct):
     after: list[str] = field(default_factory=list)
     values: dict[str, list[Number | None]] = field(default_factory=dict)
     kept: list[dict[str, dict[str, list[int | str]]]] = field(default_factory=list)
+    histograms: dict[str, Counter[Number] | None] = field(default_factory=dict)
     failed: list[tuple[int, str, str]] = field(default_factory=list)
     wall_ns: int = 0
     leftovers: int = 0
@@ -108,9 +118,13 @@ class ClaimResult(Struct, frozen=True):
 class Summary:
     """All samples of one run, as metrics."""
 
-    def __init__(self, fixture: Fixture, params: Mapping[str, Value]) -> None:
+    def __init__(
+        self, fixture: Fixture, params: Mapping[str, Value], folios: Sequence[int] = ()
+    ) -> None:
+        """`folios`: the sizes in KiB, other than a page, that a page fault of the run may map."""
         self.fixture = fixture
         self.params = dict(params)
+        self.folios = tuple(folios)
         self.cases = Paths(
             {
                 case.path: CaseSummary(
@@ -123,6 +137,10 @@ class Summary:
         self.foreign: dict[str, int] = {}
         self._metrics = {p.name: Metrics(p, params) for p in fixture.programs}
         self._kinds = Paths(metric_kinds(fixture))
+        self._histograms = {
+            p.name: [name for name, pattern in p.lines.items() if is_histogram(pattern)]
+            for p in fixture.programs
+        }
 
     def metrics(self, sample: Sample) -> dict[str, Number]:
         """Return the metrics of an ok sample; raises MetricError."""
@@ -153,6 +171,10 @@ class Summary:
             values_so_far.append(metrics.get(name))
         if len(into.kept) < KEPT:
             into.kept.append(sample.lines)
+        for line in self._histograms[into.case.program]:
+            into.histograms[line] = _merged(
+                into.histograms.get(line, Counter()), sample.lines.get(line, {})
+            )
 
     def add_all(self, samples: Iterable[Sample]) -> Summary:
         """Take in every sample, and return self."""
@@ -191,6 +213,34 @@ class Summary:
         """Return how many processes the case of a path has in the statistics; KeyError."""
         return self.cases[path.rpartition(".")[0]].count
 
+    def broken(self, result: ClaimResult) -> list[str]:
+        """Return in words what a failed claim rests on: which processes of an `each` break it."""
+        if result.verdict.state != "fails":
+            return []
+        return [self._breaking(broken, result) for broken in result.verdict.broken]
+
+    def _breaking(self, broken: expression.Broken, result: ClaimResult) -> str:
+        if broken.value is not None:
+            (value,) = units.apart([broken.value], constants(result.claim.holds))
+            return f"{broken.source} = {value}"
+        shown = broken.breaking[:BREAKING]
+        flat = [value for _, given in shown for _, value in given]
+        texts = iter(units.apart(flat, constants(result.claim.holds)))
+        each = []
+        for place, given in shown:
+            rounds = [self.cases[path.rpartition(".")[0]].rounds for path, _ in given]
+            values = [
+                f"{path.rpartition('.')[2]} = {next(texts)}{self._unit(path)}" for path, _ in given
+            ]
+            each.append(f"round {rounds[0][place]} ({', '.join(values)})")
+        more = ", ..." if len(broken.breaking) > BREAKING else ""
+        count = f"{len(broken.breaking)} of {units.plural(broken.of, 'process')}"
+        return f"{broken.source}: not in {count}: {', '.join(each)}{more}"
+
+    def _unit(self, path: str) -> str:
+        unit = self.unit(path)
+        return "" if unit == "count" else f" {unit}"
+
     def unit(self, path: str) -> str:
         """Return the unit of a path; KeyError if the fixture has no such metric."""
         return self._kinds[path][1]
@@ -208,11 +258,45 @@ class Summary:
                 paths = instance.expression.paths
                 kinds = {self._kinds[path][0] for path in paths if path in self._kinds}
                 verdict = expression.evaluate_claim(instance.expression, Paths(measured))
-                if verdict.state == "fails" and claim.otherwise:
-                    verdict = replace(verdict, state="undecided", reason=claim.otherwise)
+                reason = self._lacks(claim) or claim.otherwise
+                if verdict.state == "fails" and reason:
+                    verdict = replace(verdict, state="undecided", reason=reason)
                 kind: Kind = "time" if "time" in kinds else "count"
                 results.append(ClaimResult(claim, verdict, kind, instance.of))
         return results
+
+    def _lacks(self, claim: Claim) -> str:
+        """Return why what a claim takes for granted is not so on the machine of the run, or ""."""
+        if not claim.needs or not self.folios:
+            return ""
+        listed = " or ".join(f"{kib} KiB" for kib in self.folios)
+        return (
+            f"a page fault may map {listed} at once here (transparent huge pages), "
+            "and the sentence counts single pages"
+        )
+
+
+def constants(holds: str) -> list[str]:
+    """Return the numbers that stand in a claim's condition, exactly as they are written."""
+    return re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", holds)
+
+
+def is_histogram(pattern: str) -> bool:
+    """Return whether the lines of a pattern are a histogram: values in `ns`, each with `count`."""
+    return {"ns", "count"} <= {*re.compile(pattern, re.ASCII).groupindex}
+
+
+def _merged(
+    known: Counter[Number] | None, columns: Mapping[str, Sequence[int | str]]
+) -> Counter[Number] | None:
+    """Return a histogram with another one's counts, None if either is none."""
+    values, counts = columns.get("ns", []), columns.get("count", [])
+    whole = [count for count in counts if isinstance(count, int)]
+    if known is None or not len(values) == len(counts) == len(whole):
+        return None
+    for value, count in zip(values, whole, strict=True):
+        known[value if isinstance(value, int) else float(value)] += count
+    return known
 
 
 def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
@@ -231,7 +315,8 @@ def summarise(fixture: Fixture, stored: record.Stored) -> Summary:
         except errors.SpecError as error:
             raise errors.DataError(error.what, RESTORE) from error
     params = {**fixture.params, **stored.context.params}
-    return Summary(fixture, params).add_all(stored.samples())
+    folios = memory.folios(stored.context.machine)
+    return Summary(fixture, params, folios).add_all(stored.samples())
 
 
 def metric_kinds(fixture: Fixture) -> dict[str, tuple[Kind, str]]:

@@ -548,6 +548,35 @@ def test_tools_that_are_not_there_are_named_with_their_package(tmp_path: Path) -
     assert {s["case"].split(".")[0] for s in samples_of(root)} == {"read_mapped"}
 
 
+# Does what strace does, but for the table: under any locale but C it has decimal commas.
+STRACE = """\
+#!/bin/sh
+[ "$1" = -V ] && exit
+while [ "$1" != -- ]; do [ "$1" = -o ] && table=$2; shift; done
+shift
+"$@" || exit
+printf '%s\\n' '% time     seconds  usecs/call     calls    errors syscall' \
+  '------ ----------- ----------- --------- --------- --------' \
+  '100,00    0,000001           1         1           execve' \
+  '------ ----------- ----------- --------- --------- --------' \
+  '100,00    0,000001           1         1           total' > $table
+"""
+
+
+def test_a_wrapper_whose_output_cannot_be_read_fails_the_sample(tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    tools = folder_of_tools(tmp_path / "tools", ["gcc", "as", "ld", "cc", "find", "sh"])
+    laid.put(tools, {"strace": STRACE})
+    (tools / "strace").chmod(0o755)
+    done = laid.run(root, "run", "--label", "now", extra={"PATH": str(tools)})
+    assert done.code == 5, done.said
+    (sample,) = [s for s in samples_of(root) if s["case"] == "walk.system.counted"]
+    assert sample["status"] == "unread"
+    assert sample["detail"].startswith(
+        "wrapper strace-count: strace's table has the line '100,00    0,000001 "
+    )
+
+
 def test_strace_that_is_not_there_is_named_with_its_package(tmp_path: Path) -> None:
     root = project(tmp_path / "project")
     tools = folder_of_tools(tmp_path / "tools", ["gcc", "as", "ld", "cc", "find"])

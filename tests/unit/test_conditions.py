@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from fixturegen import errors
 from fixturegen.fixture import load as load_fixture
 from fixturegen.instruments import registry
-from fixturegen.instruments.instrument import joined
+from fixturegen.instruments.instrument import UnreadError, joined
 from fixturegen.instruments.made import stream
-from fixturegen.instruments.strace_count import parse_counts
+from fixturegen.instruments.strace_count import StraceCount, parse_counts
 from fixturegen.languages import LANGUAGES
+from fixturegen.launcher import Start, environment
 from fixturegen.machine import storage
 from fixturegen.model import Fixture
 from fixturegen.runs.unmeasured import Place, unmeasured
@@ -224,13 +226,47 @@ def test_counts_are_read_by_name_and_summed() -> None:
     }  # fmt: skip
 
 
+def test_a_row_without_a_mean_has_its_calls_and_not_its_errors() -> None:
+    text = TABLE.replace(
+        "           2      3306        15 openat", "                  3306        15 openat"
+    )
+    assert parse_counts(text) == parse_counts(TABLE) and text != TABLE
+
+
 def test_older_tables_without_a_mean_in_the_total_are_the_same() -> None:
     older = TABLE.replace("0.147582           3", "0.147582            ")
     assert parse_counts(older) == parse_counts(TABLE)
 
 
-def test_no_table_is_no_calls() -> None:
-    assert parse_counts("strace: nothing\n") == {"total": [0]}
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "strace: nothing\n",
+        TABLE.replace(".", ","),  # a locale with decimal commas
+        TABLE.replace(" 5.86", " 5,86"),
+        TABLE[: TABLE.index("  0.00")],  # cut short
+        TABLE.replace("9831", "9832"),
+        "System call usage summary for 64 bit mode:\n" + TABLE,
+        TABLE.splitlines()[0] + "\n",
+    ],
+)
+def test_a_table_that_cannot_be_read_is_no_zero(text: str) -> None:
+    with pytest.raises(UnreadError, match="strace's table"):
+        parse_counts(text)
+
+
+@pytest.mark.skipif(StraceCount().refusal(Path("/")) is not None, reason="needs a strace that may")
+def test_strace_runs_under_c_and_the_program_under_what_its_mode_says(tmp_path: Path) -> None:
+    env = environment({"LC_ALL": "de_DE.utf8", "ODD": "a=b c", "EMPTY": ""})
+    start = Start("/bin/sh", ("-c", 'echo "$LC_ALL,$ODD,${EMPTY-unset}"'), env, "/", 9, ())
+    wrapped = StraceCount().wrap(start, tmp_path / "table")
+    assert wrapped.env == environment({})
+    done = subprocess.run(
+        [wrapped.program, *wrapped.args], env=wrapped.env, capture_output=True, check=True
+    )
+    assert done.stdout == b"de_DE.utf8,a=b c,\n"
+    assert parse_counts((tmp_path / "table").read_text())["execve"] == [1]
 
 
 def test_watches_are_joined_before_first() -> None:

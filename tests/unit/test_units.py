@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fixturegen import units, visible
@@ -20,7 +20,14 @@ from fixturegen import units, visible
         (1234567, 0, "1234567"),
         (0, 2, "0.00"),
         (5, 2, "5.00"),
-        (0.5, 0, "0"),
+        (0.5, 0, "0.5"),
+        (0.25, 0, "0.25"),
+        (0.96, 1, "0.96"),
+        (0.9997, 1, "1.0"),
+        (-0.25, 0, "-0.25"),
+        (0.004, 0, "0.004"),
+        (0.0996, 2, "0.10"),
+        (1e-70, 0, "1.0e-70"),
         (1.5, 0, "2"),
         (2.5, 0, "2"),
         (-2.5, 0, "-2"),
@@ -28,14 +35,14 @@ from fixturegen import units, visible
         (0.125, 2, "0.12"),
         ("6.10", 2, "6.10"),
         ("6.10", 1, "6.1"),
-        ("0.05", 1, "0.0"),
-        ("0.15", 1, "0.2"),
-        (-0.001, 2, "0.00"),
+        ("0.05", 1, "0.05"),
+        ("0.15", 1, "0.15"),
+        (-0.001, 2, "-0.001"),
         (-0.0, 1, "0.0"),
         (Fraction(1, 3), 4, "0.3333"),
         (Decimal("1.25"), 1, "1.2"),
         (1e22, 0, "1" + "0" * 22),
-        (1e-7, 3, "0.000"),
+        (1e-7, 3, "0.0000001"),
         (2**64 - 1, 1, "18446744073709551615.0"),
         (None, 2, "-"),
         (math.nan, 2, "-"),
@@ -50,15 +57,69 @@ def test_a_number_is_rounded_half_even(value: units.Number, decimals: int, text:
 
 @given(st.decimals(-(10**12), 10**12, places=6), st.integers(0, 6))
 def test_rounding_agrees_with_decimal(value: Decimal, decimals: int) -> None:
+    assume(not 0 < abs(value) < 1)
     context = Context(prec=60, rounding=ROUND_HALF_EVEN)
     expected = value.quantize(Decimal(1).scaleb(-decimals), context=context)
     assert Decimal(units.format_number(value, decimals)) == expected
+
+
+@given(st.decimals(-1, 1, places=12), st.integers(0, 6))
+def test_what_is_below_1_has_two_significant_digits(value: Decimal, decimals: int) -> None:
+    assume(0 < abs(value) < 1)
+    text = units.format_number(value, decimals)
+    read = Decimal(text)
+    assert abs(read - value) * 20 <= abs(value) and (read < 0) == (value < 0)
+    assert len(text.partition(".")[2]) >= decimals
+
+
+@pytest.mark.parametrize(
+    ("values", "beside", "texts"),
+    [
+        ([0.25, 3.6], [], ["0.25", "3.6"]),
+        ([3.61, 3.62, 122784.5, 7], [], ["3.61", "3.62", "122784", "7"]),
+        ([3.601, 3.602], [], ["3.601", "3.602"]),
+        ([0.9997, 0.9999], [], ["0.9997", "0.9999"]),
+        ([0.9997], [1], ["0.9997"]),
+        ([0.89996], [0.9], ["0.89996"]),
+        ([1000, 1000.4], [], ["1000", "1000.4"]),
+        ([0.0, 0.0004], [], ["0", "0.0004"]),
+        ([2, 2.0, "2.00"], [2], ["2", "2", "2"]),
+        ([Fraction(1, 3), None], [], ["0.333", "-"]),
+        ([], [1], []),
+    ],
+)
+def test_numbers_that_differ_do_not_look_alike(
+    values: list[units.Number], beside: list[units.Number], texts: list[str]
+) -> None:
+    assert units.apart(values, beside) == texts
+
+
+@given(st.lists(st.decimals(-100, 100, places=8), max_size=5))
+def test_only_what_is_equal_looks_equal(values: list[Decimal]) -> None:
+    texts = units.apart(values)
+    for one, text in zip(values, texts, strict=True):
+        for other, also in zip(values, texts, strict=True):
+            assert (one == other) == (text == also)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.9997, "99.97%"), (0.99995, "99.995%"), (0.999, "99.9%"), (1, "100.0%"), (0, "0.0%"),
+        (0.0004, "0.04%"), (0.0046, "0.46%"), (0.00001234, "0.0012%"), (0.45678, "45.7%"),
+        (1.0003, "100.0%"),
+    ],
+)  # fmt: skip
+def test_a_share_that_is_not_all_or_nothing_never_looks_it(share: float, text: str) -> None:
+    assert units.format_percent(share) == text
 
 
 @pytest.mark.parametrize(
     ("ns", "text"),
     [
         (0, "0 ns"),
+        (0.25, "0.25 ns"),
+        (0.0004, "0.0004 ns"),
         (571, "571 ns"),
         (571.5, "571.5 ns"),
         (999, "999 ns"),
@@ -82,6 +143,7 @@ def test_plain_times() -> None:
     assert units.format_time_ns(122784) == "122784 ns"
     assert units.format_time_ns(122784.5) == "122784 ns"
     assert units.format_time_ns(40.5, 1) == "40.5 ns"
+    assert units.format_time_ns(0.25) == "0.25 ns"
     assert units.format_time_ns(None) == "-"
     assert units.format_time_ns(math.inf) == "inf ns"
 
@@ -93,6 +155,7 @@ def test_counts_ratios_and_percent() -> None:
     assert units.format_count(None) == "-"
     assert units.format_ratio(12.34) == "12.3x"
     assert units.format_ratio(12.34, 2) == "12.34x"
+    assert units.format_ratio(0.07) == "0.07x"
     assert units.format_ratio(math.nan) == "-"
     assert units.format_percent(0.123) == "12.3%"
     assert units.format_percent(Fraction(1, 3), 0) == "33%"

@@ -1,5 +1,5 @@
 # make run     sets up, builds and runs p04-first-run, and says where its text is
-# make test    every test: unit and functional, a file at a time on each CPU; about four minutes on two
+# make test    every test: unit and functional, a file at a time on each CPU; about eleven minutes on two
 # make test-newest   the unit tests once more, on the newest Python that is found
 # make check   format, lint, types, import contracts, generated docs, `fixturegen check`
 # make flame   adds what draws profile-cost's flame graphs

@@ -47,6 +47,9 @@ def say_error(error: errors.FixturegenError) -> None:
 def say_misuse(error: click.ClickException) -> None:
     """Say what click finds wrong with the command line: its own words around the user's."""
     context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None and isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(*context.get_help().split("\n"), err=True)
+        return
     usage = []
     if context is not None:
         usage = [

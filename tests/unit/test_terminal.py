@@ -21,7 +21,7 @@ import pytest
 import fixturegen
 from fixturegen import errors
 from fixturegen.cli import terminal
-from fixturegen.cli.main import cli
+from fixturegen.cli.main import cli, status
 
 PACKAGE = Path(fixturegen.__file__).parent
 NASTY = "a\x1b[31m\r\x9b\x7f\u202e\u200b\udc9b\nall agree"
@@ -193,3 +193,15 @@ def test_only_a_terminal_that_has_colours_gets_them(
         assert ("\x1b[33mnote\x1b[0m" in on_terminal(columns, table, monkeypatch)) == coloured
     table()
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], ["tune"]])
+def test_a_command_that_needs_another_teaches_them(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fixturegen", *words])
+    assert status() == 2
+    told = capsys.readouterr()
+    assert told.out == "" and "\\n" not in told.err and "Error" not in told.err
+    assert told.err.startswith(f"Usage: {' '.join(['fixturegen', *words])} ")
+    assert "\nCommands:\n" in told.err

@@ -171,26 +171,43 @@ def is_file(path: Path) -> bool:
     return there == "file"
 
 
-def write(path: Path, data: str | bytes, *, mode: int = 0o644, synced: bool = True) -> bool:
+def is_at(path: Path, stream: IO[bytes]) -> bool:
+    """Return whether the file that is open is the one at `path`, and not one moved or removed."""
+    try:
+        with _folder(path.parent) as folder:
+            there = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(stream.fileno()))
+
+
+def write(
+    path: Path, data: str | bytes, *, mode: int = 0o644, synced: bool = True, make: bool = True
+) -> bool:
     """Put `data` (text as UTF-8) at `path` atomically; return whether anything changed.
 
     A reader sees the old bytes or the new ones, never a part. synced: it also survives the loss of
-    power, and not only the death of any process. Raises errors.FileError, and errors.LinkError at
-    or behind a link.
+    power, and not only the death of any process. make: its folder too, if it is not there. Raises
+    errors.FileError, and errors.LinkError at or behind a link.
     """
     content = data.encode() if isinstance(data, str) else data
     if read_if_there(path) == content:
         return False
-    write_pieces(path, [content], mode=mode, synced=synced)
+    write_pieces(path, [content], mode=mode, synced=synced, make=make)
     return True
 
 
 def write_pieces(
-    path: Path, pieces: Iterable[bytes], *, mode: int = 0o644, synced: bool = True
+    path: Path,
+    pieces: Iterable[bytes],
+    *,
+    mode: int = 0o644,
+    synced: bool = True,
+    make: bool = True,
 ) -> None:
     """Put `pieces` at `path` atomically, whatever file is there; raises as `write`."""
     try:
-        with bounds.undisturbed(), _folder(path.parent, make=True) as folder:
+        with bounds.undisturbed(), _folder(path.parent, make=make) as folder:
             _insist(_status(folder, path.name), path)
             _remove_abandoned(folder, path.name)
             temporary = f".{path.name}.{os.getpid()}.{os.urandom(8).hex()}.tmp"

@@ -85,12 +85,14 @@ def run(
     cwd: Path | None = None,
     extra: Mapping[str, str] | None = None,
     timeout_s: float = COMPILING_S,
+    given: str = "",
 ) -> Finished:
-    """Run a helper in `cwd` (/) to its end with no input; its output is text, odd bytes replaced.
+    """Run a helper in `cwd` (/) to its end; its output is text, odd bytes replaced.
 
-    A helper that cannot be started has code 127, one that takes longer than `timeout_s` -9.
+    given: its input. A helper that cannot be started has code 127, one that takes longer than
+    `timeout_s` -9.
     """
-    return _finish(_start(argv, cwd, extra, timeout_s), argv, timeout_s)
+    return _finish(_start(argv, cwd, extra, timeout_s, given), argv, timeout_s, given)
 
 
 def begin(asked: Sequence[tuple[Sequence[str], Path]]) -> Callable[[], list[Finished]]:
@@ -103,7 +105,11 @@ def begin(asked: Sequence[tuple[Sequence[str], Path]]) -> Callable[[], list[Fini
 
 
 def _start(
-    argv: Sequence[str], cwd: Path | None, extra: Mapping[str, str] | None, timeout_s: float
+    argv: Sequence[str],
+    cwd: Path | None,
+    extra: Mapping[str, str] | None,
+    timeout_s: float,
+    given: str = "",
 ) -> Popen[bytes] | OSError:
     import subprocess
 
@@ -114,7 +120,7 @@ def _start(
                 list(argv),
                 cwd=cwd or "/",
                 env=environment(extra),
-                stdin=subprocess.DEVNULL,
+                stdin=pipe if given else subprocess.DEVNULL,
                 stdout=pipe,
                 stderr=pipe,
                 # A compiler stays in our group: a thread waits for it, and only Ctrl-C reaches it.
@@ -124,14 +130,16 @@ def _start(
         return error
 
 
-def _finish(started: Popen[bytes] | OSError, argv: Sequence[str], timeout_s: float) -> Finished:
+def _finish(
+    started: Popen[bytes] | OSError, argv: Sequence[str], timeout_s: float, given: str = ""
+) -> Finished:
     import subprocess
 
     if isinstance(started, OSError):
         return Finished(127, "", f"{argv[0]}: {started.strerror}")
     with started:
         try:
-            out, err = started.communicate(timeout=timeout_s)
+            out, err = started.communicate(given.encode() or None, timeout_s)
         except subprocess.TimeoutExpired:
             _kill(started)
             return Finished(-9, "", f"{argv[0]}: no end within {timeout_s:g} s")

@@ -188,12 +188,12 @@ def _find_commands(fixture: Fixture, built: Built, digests: Digests) -> None:
         path = process.find(program.command) if program.command else None
         if path is None:
             continue
-        name = f"{program.name}.{SYSTEM}"
+        name, shown = f"{program.name}.{SYSTEM}", digests.name(Path(path))
         try:
             content = files.read_bytes(Path(path).resolve())
         except (OSError, errors.FixturegenError):
-            built.absent[name] = f"{path} cannot be read, so no text could tell what it is"
+            built.absent[name] = f"{shown} cannot be read, so no text could tell what it is"
             continue
-        place = OnPath(digests.name(Path(path)), kind(content))
+        place = OnPath(shown, kind(content))
         binary = Binary(files.digest(content), program.command, name=name, on_path=place)
         built.take(binary, Path(path))

@@ -293,11 +293,12 @@ def _row(state: str, name: str, text: str, advice: str) -> list[Line]:
 
 def _made(conditions: list[Condition], needs: dict[str, set[str]]) -> list[str]:
     """Return the labels of the languages whose tools run."""
-    from fixturegen.machine.tools import LAUNCHER
+    from fixturegen.machine.tools import OF_THE_LAUNCHER
 
     working = {condition.name for condition in conditions if condition.state != "absent"}
-    # The launcher is a C program: without its compiler nothing can be measured.
-    return [label for label, tools in needs.items() if tools | {LAUNCHER.name} <= working]
+    if working.isdisjoint(OF_THE_LAUNCHER):
+        return []  # without the launcher nothing can be measured
+    return [label for label, tools in needs.items() if tools <= working]
 
 
 def _installable(condition: Condition) -> bool:

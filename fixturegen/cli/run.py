@@ -283,9 +283,8 @@ class Turn(msgspec.Struct, frozen=True):
         left = TimeLeft(current.steps, states.walls(self.project, self.fixture.name))
 
         def kept() -> str:
-            there = record.under_way(current.folder)
-            count = current.done if there is None else there
-            return f"{count} of {total} samples" * files.exists(current.folder)
+            count = record.kept(current.folder)
+            return "" if count is None else f"{count} of {total} samples"
 
         with (
             self._kept(kept),
@@ -312,7 +311,17 @@ class Turn(msgspec.Struct, frozen=True):
 
     def _conclude(self, measured: Measured) -> int:
         """Put the run in its place, and say what it found."""
-        with self._kept(lambda: "all samples"):
+        from fixturegen.runs import record, states
+
+        places = (
+            measured.stored.folder,
+            states.run_folder(self.project, self.fixture.name, measured.context.run),
+        )
+
+        def kept() -> str:
+            return "all samples" * any(files.exists(place / record.PACKED) for place in places)
+
+        with self._kept(kept):
             from fixturegen.cli import outcome  # takes a while, and may be interrupted as well
 
             placed = outcome.place(self.project, self.fixture, measured)
@@ -337,17 +346,20 @@ class Turn(msgspec.Struct, frozen=True):
         try:
             yield
         except KeyboardInterrupt as error:
+            kept = done()
+            what = f"{kept} are kept" if kept else "nothing is kept"
             raise errors.InterruptedRunError(
-                f"{name}: interrupted; {done()} are kept", f"{again} continues"
+                f"{name}: interrupted; {what}", f"{again} continues" * bool(kept)
             ) from error
         except errors.SpecError:
             raise  # says itself where the raw data is
         except errors.FixturegenError as error:
-            if done():
-                kept = f"{done()} are kept; {again} continues"
+            if kept := done():
+                kept = f"{kept} are kept; {again} continues"
                 error.hint = f"{error.hint}; {kept}" if error.hint else kept
             raise
         except OSError as error:
+            kept = done()
             raise errors.FileError(
-                f"{name}: {error}", f"{done()} are kept; {again} continues"
+                f"{name}: {error}", f"{kept} are kept; {again} continues" * bool(kept)
             ) from error

@@ -54,11 +54,11 @@ def _keep(recording: profile.Recording, of: Subject) -> Columns:
     chosen = [(taken, names) for taken, names in stacks if taken.thread == thread]
     text = profile.fold([(taken.comm, names) for taken, names in stacks])
     name = stem(of.case)
-    files.write(of.run / (name + FOLDED), text)
+    files.write(of.run / (name + FOLDED), text, make=False)
     stacks_shown = profile.biggest([names for _, names in chosen], STACKS)
     facts = _facts(recording, [taken for taken, _ in chosen], of, stacks_shown)
     plain = json.dumps(msgspec.to_builtins(facts), indent=1, sort_keys=True)
-    files.write(of.run / (name + FACTS), plain + "\n")
+    files.write(of.run / (name + FACTS), plain + "\n", make=False)
     own = _functions(recording, of.binary) | {n for names in places.values() for n in names}
     return {
         "profile": {
@@ -168,7 +168,7 @@ def _draw(name: str, folder: Path) -> str:
     """Draw a flame graph beside folded stacks; return "" or why there is none."""
     picture, reason = flamegraph.draw(folder / (name + FOLDED), name)
     if picture:
-        files.write(folder / (name + PICTURE), picture)
+        files.write(folder / (name + PICTURE), picture, make=False)
     return reason
 
 

@@ -201,13 +201,13 @@ static void take_descriptors(void)
     close(null);
 }
 
-/* If the parent ends, SIGTERM: the launcher then takes the whole tree with it, not only its
-   child. (The child itself gets SIGKILL if the launcher ends.) */
-static void take_place(pid_t parent)
+/* If the parent ends, SIGTERM: that takes the whole tree with it, not only the child. (A program
+   itself gets SIGKILL if the process that started it ends.) */
+static void take_place(pid_t parent, const char *name)
 {
     const struct rlimit no_core = {0, 0};
     if (setsid() < 0 && getsid(0) != self) fatal("setsid");
-    if (prctl(PR_SET_NAME, "fixturegen-lnch") < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+    if (prctl(PR_SET_NAME, name) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
         prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
         fatal("prctl");
     if (parent > 0 && getppid() != parent) _exit(0); /* it ended before prctl */
@@ -236,8 +236,9 @@ int main(int argc, char **argv)
     take_signals();
     for (int i = 1; i + 1 < argc; i += 2) /* --project is there for others to see in /proc */
         if (strcmp(argv[i], "--parent") == 0) parent = (pid_t)atoi(argv[i + 1]);
-    take_place(parent);
+    take_place(parent, "fixturegen-lnch");
     reset_inherited();
+    take_place(keep_watch(), "fixturegen-work");
     prepare_samples();
     say_hello();
     while (read_all(head, sizeof head)) {

@@ -46,6 +46,8 @@ int64_t last_flush_ns(void);
 /* launcher_tree.c: deadlines, and processes that a program leaves behind */
 extern volatile sig_atomic_t child, timed_out, continued;
 void take_signals(void);
+void handle(int signal_number, void (*handler)(int));
+pid_t keep_watch(void);
 void set_deadline(int64_t ns);
 int64_t kill_tree(pid_t group, int64_t bound_ns);
 const char *tree_fact(void);
@@ -53,9 +55,15 @@ const char *tree_fact(void);
 /* launcher_inherit.c */
 void reset_inherited(void);
 
+/* launcher_output.c: what a program prints */
+void prepare_output(void);
+int direct_output(int64_t limit, int discard);
+void send_output(struct report *r, int64_t limit);
+
 /* launcher_sample.c */
 extern cpu_set_t allowed_cpus;
 void prepare_samples(void);
+char *child_stack_end(void); /* of what shares our memory, one at a time */
 const char *start_fact(void);
 const char *rcu_fact(void);
 void sample(int64_t sequence, int64_t id, struct start *start);

@@ -11,63 +11,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STDERR_KEPT = 65536 };
-
 /* What the launcher has set on itself; the next sample changes only what differs. */
 static struct {
     const char *folder;
     cpu_set_t cpus;
-    int64_t limit, size;
-    int discards, randomises;
+    int randomises;
 } state;
 
 cpu_set_t allowed_cpus;
-static int out_fd = -1, err_fd = -1, rcu_fd = -1, clones;
+static int rcu_fd = -1, clones;
 static int64_t rcu_last, rcu_last_ns; /* the latest reading, and when */
 static volatile sig_atomic_t child_errno; /* written by the child, which shares this memory */
 static _Alignas(64) char child_stack[16384];
 
-/* ---- what the program will find: output, folder, CPUs, address randomisation ---- */
-
-/* A file in memory that can never hold more than size bytes. */
-static int open_output(const char *name, int64_t size)
+char *child_stack_end(void)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return -1;
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_OWN_FD);
-    close(fd);
-    if (own < 0) return -1;
-    if (ftruncate(own, size) < 0 ||
-        fcntl(own, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0) {
-        close(own);
-        return -1;
-    }
-    return own;
+    return child_stack + sizeof child_stack;
 }
 
-static int set_limit(int64_t limit)
-{
-    /* The kernel refuses a whole folio (up to 2 MiB) that crosses the end, so the end is a
-       multiple of it; it lies beyond the limit, so that too much can be told from just enough. */
-    const int64_t folio = 2 << 20, size = (limit / folio + 1) * folio;
-    if (out_fd >= 0) close(out_fd);
-    if (err_fd >= 0) close(err_fd);
-    state.limit = state.size = -1;
-    out_fd = open_output("stdout", size);
-    err_fd = open_output("stderr", size);
-    if (out_fd < 0 || err_fd < 0 || dup2(out_fd, 1) < 0 || dup2(err_fd, 2) < 0) return -1;
-    state.limit = limit;
-    state.size = size;
-    state.discards = 0;
-    return 0;
-}
+/* ---- what the program will find: folder, CPUs, address randomisation ---- */
 
 /* Whether these are no longer the CPUs that were set: a cpuset was narrowed. The next sample sets
    its own again. */
@@ -84,16 +52,12 @@ static int moved(void)
 /* Set what differs; 0, or the stage that failed with its errno. */
 static int prepare(const struct start *start)
 {
-    int discards = (start->flags & DISCARD) != 0, randomises = (start->flags & NO_ASLR) == 0;
+    int randomises = (start->flags & NO_ASLR) == 0;
     if (!state.folder || strcmp(state.folder, start->folder) != 0) {
         if (chdir(start->folder) < 0) return AT_FOLDER;
         state.folder = start->folder;
     }
-    if (start->limit != state.limit && set_limit(start->limit) < 0) return AT_OUTPUT;
-    if (discards != state.discards) {
-        if (dup2(discards ? 0 : out_fd, 1) < 0) return AT_OUTPUT;
-        state.discards = discards;
-    }
+    if (direct_output(start->limit, (start->flags & DISCARD) != 0) < 0) return AT_OUTPUT;
     if (!CPU_EQUAL(&start->cpus, &state.cpus)) {
         if (sched_setaffinity(0, sizeof start->cpus, &start->cpus) < 0) return AT_CPUS;
         state.cpus = start->cpus;
@@ -105,62 +69,6 @@ static int prepare(const struct start *start)
         state.randomises = randomises;
     }
     return ENDED;
-}
-
-/* ---- what it printed ---- */
-
-/* The end of the last non-zero byte in [from, to), or `end` if all are zero. */
-static int64_t last_byte(int fd, int64_t from, int64_t to, int64_t end)
-{
-    char bytes[4096];
-    for (int64_t at = from; at < to; at += (int64_t)sizeof bytes) {
-        ssize_t got = pread(fd, bytes, sizeof bytes, at);
-        if (got <= 0) fatal("cannot read a program's output");
-        if (got > to - at) got = (ssize_t)(to - at);
-        while (got > 0 && bytes[got - 1] == 0) got--;
-        if (got > 0) end = at + got;
-    }
-    return end;
-}
-
-/* Where the output ends: at the shared offset, or after the last byte that was written past it
-   through a description of the program's own (/dev/stdout opened anew). */
-static int64_t output_end(int fd)
-{
-    int64_t end = lseek(fd, 0, SEEK_CUR), data, hole;
-    if (end < 0) fatal("lseek");
-    if (end > state.size) end = 0; /* the program moved it out of the file */
-    for (hole = end; (data = lseek(fd, hole, SEEK_DATA)) >= 0;) {
-        hole = lseek(fd, data, SEEK_HOLE);
-        if (hole < 0) fatal("lseek SEEK_HOLE");
-        end = last_byte(fd, data, hole, end);
-    }
-    if (errno != ENXIO) fatal("lseek SEEK_DATA");
-    return end;
-}
-
-/* Empty it: every sample meets the same empty file, and none sees another's output. */
-static void reset_output(int fd, int64_t used)
-{
-    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    if (used > 0 && fallocate(fd, mode, 0, state.size) < 0) fatal("cannot empty an output file");
-    if (lseek(fd, 0, SEEK_SET) < 0) fatal("lseek");
-    if (fcntl(fd, F_SETFL, 0) < 0) fatal("fcntl F_SETFL"); /* it may have set O_APPEND */
-}
-
-static void send_output(struct report *r)
-{
-    const int64_t limit = state.limit;
-    r->stdout_bytes = output_end(out_fd);
-    r->stderr_bytes = output_end(err_fd);
-    r->stdout_kept = r->stdout_bytes < limit ? r->stdout_bytes : limit;
-    r->stderr_kept = r->stderr_bytes < STDERR_KEPT ? r->stderr_bytes : STDERR_KEPT;
-    if (r->stdout_bytes > limit || r->stderr_bytes > limit) r->flags |= FLOODED;
-    put(r, sizeof *r);
-    put_file(out_fd, 0, r->stdout_kept);
-    put_file(err_fd, r->stderr_bytes - r->stderr_kept, r->stderr_kept);
-    reset_output(out_fd, r->stdout_bytes);
-    reset_output(err_fd, r->stderr_bytes);
 }
 
 /* ---- RCU ---- */
@@ -228,7 +136,7 @@ static int become_program(void *argument)
 static pid_t start_process(struct start *start)
 {
     if (clones)
-        return clone(become_program, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, start);
+        return clone(become_program, child_stack_end(), CLONE_VM | SIGCHLD, start);
     pid_t pid = vfork();
     if (pid == 0) become_program(start);
     return pid;
@@ -244,7 +152,7 @@ static int end_at_once(void *argument)
 const char *start_fact(void)
 {
     memset(child_stack, 0, sizeof child_stack); /* touched now, so that the peak never moves */
-    pid_t pid = clone(end_at_once, child_stack + sizeof child_stack, CLONE_VM | SIGCHLD, NULL);
+    pid_t pid = clone(end_at_once, child_stack_end(), CLONE_VM | SIGCHLD, NULL);
     if (pid < 0 && errno != EPERM && errno != ENOSYS && errno != EINVAL) fatal("clone");
     clones = pid > 0;
     if (pid > 0 && wait4(pid, NULL, 0, NULL) != pid) fatal("wait4");
@@ -314,7 +222,7 @@ void sample(int64_t sequence, int64_t id, struct start *start)
         return;
     }
     measure(start, &r);
-    send_output(&r);
+    send_output(&r, start->limit);
     int64_t at = r.started_ns + r.wall_ns;
     if (r.wall_ns > 5 * MILLISECOND || at - last_flush_ns() > 20 * MILLISECOND) flush_replies(at);
 }
@@ -324,8 +232,8 @@ void prepare_samples(void)
 {
     if (sched_getaffinity(0, sizeof allowed_cpus, &allowed_cpus) < 0) fatal("sched_getaffinity");
     state.cpus = allowed_cpus;
-    state.limit = -1;
     int persona = personality(0xffffffff);
     if (persona < 0) fatal("personality");
     state.randomises = (persona & ADDR_NO_RANDOMIZE) == 0;
+    prepare_output(); /* what fails is tried again with a sample, and told */
 }

@@ -12,7 +12,7 @@
 enum { TICK_US = 10000, TICKS_MOST = 500 }; /* how often, and how long, a child is killed */
 
 volatile sig_atomic_t child, timed_out, continued;
-static volatile sig_atomic_t ticks;
+static volatile sig_atomic_t ticks, watching;
 
 static void kill_process(pid_t pid)
 {
@@ -77,6 +77,11 @@ static void on_term(int signal_number)
 {
     (void)signal_number;
     if (getpid() != self) _exit(127); /* a child that shares our memory and is no program yet */
+    if (watching && child > 0) { /* it does the same, and its end is ours; also if it is stopped */
+        kill(child, SIGTERM);
+        kill(child, SIGCONT);
+        return;
+    }
     kill_tree(child, SECOND);
     _exit(128 + SIGTERM);
 }
@@ -109,7 +114,7 @@ static void on_continue(int signal_number)
     if (getpid() == self) continued = 1;
 }
 
-static void handle(int signal_number, void (*handler)(int))
+void handle(int signal_number, void (*handler)(int))
 {
     struct sigaction action = {.sa_flags = SA_RESTART};
     action.sa_handler = handler;
@@ -127,4 +132,28 @@ void take_signals(void)
     handle(SIGCONT, on_continue);
     sigemptyset(&none);
     if (sigprocmask(SIG_SETMASK, &none, NULL) < 0) fatal("sigprocmask");
+}
+
+/* Go on in a child, and return its parent, which sleeps until the child ends. However that was, by
+   SIGKILL too, all that it had started is then the parent's (a subreaper), is killed, and the
+   parent ends in the same way. If the parent is killed, the child gets SIGTERM. */
+pid_t keep_watch(void)
+{
+    const pid_t watcher = self;
+    int status;
+    watching = 1;
+    pid_t pid = fork();
+    if (pid < 0) fatal("fork");
+    if (pid == 0) {
+        watching = 0;
+        self = getpid();
+        return watcher;
+    }
+    child = pid;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) fatal("waitpid");
+    child = 0;
+    kill_tree(0, 5 * SECOND);
+    if (WIFSIGNALED(status)) raise(WTERMSIG(status));
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }

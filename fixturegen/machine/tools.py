@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fixturegen import process
 from fixturegen.machine.condition import Condition
 from fixturegen.machine.rust_toolchain import Chosen
@@ -25,6 +27,8 @@ LAUNCHER = Tool(
     "no C program can be built, nor the launcher",
     "any program (no C compiler)",
 )
+# The launcher is a C program, whatever the fixtures are written in: either compiles it.
+OF_THE_LAUNCHER = (LAUNCHER.name, "clang")
 KNOWN = (
     LAUNCHER,
     Tool(
@@ -49,6 +53,9 @@ def tools(
     python = Condition(TOOLS, "python", "ok", platform.python_version())
     others = [tool for tool in compilers if tool.name not in LAUNCHER.commands]
     first, second, *rest = KNOWN
+    if process.find("clang"):  # which compiles the launcher, and C programs that name it
+        without = "no C program can be built without CC=clang"
+        first = replace(first, without=without, cannot="C programs without CC=clang (no gcc)")
     asked = (first, second, *others, *rest, *instruments)
     return [*(_condition(tool, rust) for tool in asked), python, _libc(), *_static()]
 

@@ -39,9 +39,10 @@ def launcher_binary(project: Project) -> Path:
     except OSError as error:
         raise files.refused(error, "write the launcher to", folder) from error
     except errors.ToolMissingError as error:
-        if os.strerror(errno.ENOSPC) in str(error):  # a compiler only tells the words
-            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise files.refused(full, "write the launcher to", folder) from error
+        for number in (errno.ENOSPC, errno.EDQUOT):  # a compiler only tells the words
+            if os.strerror(number) in str(error):
+                full = OSError(number, os.strerror(number))
+                raise files.refused(full, "write the launcher to", folder) from error
         raise
 
 

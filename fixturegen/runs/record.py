@@ -82,16 +82,17 @@ class Writer:
             self._packed.close()
             self._raw.flush()
             os.fsync(self._raw.fileno())
-            removed = os.fstat(self._raw.fileno()).st_nlink == 0
+            self.insist_in_place()
             self._raw.close()
             self._lines.close()
         except OSError as error:
             raise files.refused(error, "write", self.folder / PACKED) from error
-        if removed:
-            raise errors.FileError(
-                f"{self.folder}: was removed while the run wrote to it",
-                "nothing is left of the run",
-            )
+
+    def insist_in_place(self) -> None:
+        """Raise errors.FileError if what is written is no longer what lies in the run's folder."""
+        for name, stream in ((SAMPLES, self._lines), (PACKED, self._raw)):
+            if not files.is_at(self.folder / name, stream):
+                raise gone(self.folder)
 
     def abandon(self) -> None:
         """Close what can be closed; the lines that were written stay for `--resume`."""
@@ -110,14 +111,25 @@ class Writer:
         kept = Kept(self.count, self._digest.hexdigest(), packed)
         _, content = context.signed(replace(told, samples=kept))
         path = self.folder / CONTEXT
-        files.write(path, content)
+        files.write(path, content, make=False)
         files.remove(self.folder / SAMPLES)
         return context.decode(content, str(path))  # as whoever reads it will see it
 
 
+def gone(folder: Path) -> errors.FileError:
+    """Return the error of a run whose folder is no longer where it was."""
+    return errors.FileError(
+        f"{folder}: was moved or removed while the run wrote to it",
+        "put it back, then --resume; or run again",
+    )
+
+
 def write_context(folder: Path, told: Context) -> None:
-    """Write the context of a run under way; as its samples, it is not synced before the end."""
-    files.write(folder / CONTEXT, context.encode(told), synced=False)
+    """Write the context of a run under way, into its folder, which is there.
+
+    As its samples, it is not synced before the end.
+    """
+    files.write(folder / CONTEXT, context.encode(told), synced=False, make=False)
 
 
 def read_context(project: Project, folder: Path) -> Context:
@@ -143,13 +155,20 @@ def read_context(project: Project, folder: Path) -> Context:
     return recorded
 
 
-def under_way(folder: Path) -> int | None:
-    """Return how many samples of a run under way are in its file; None if there is no such file.
+def kept(folder: Path) -> int | None:
+    """Return how many samples lie in a run's folder under way; None if it is no run's folder.
 
-    What an interruption came between: a sample that is written and not counted yet is there.
+    Of what is there, and not of what was counted: an interruption may have come between. Once the
+    lines are gone, the context says how many they were.
     """
     path = folder / SAMPLES
-    return files.read_bytes(path).count(b"\n") if files.exists(path) else None
+    if files.exists(path):
+        return files.read_bytes(path).count(b"\n")
+    content = files.read_if_there(folder / CONTEXT)
+    if content is None:
+        return None
+    told = context.decode(content, str(folder / CONTEXT)).samples
+    return told.count if told else 0
 
 
 def take_up(folder: Path) -> list[bytes]:

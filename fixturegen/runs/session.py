@@ -129,6 +129,7 @@ class Session:
         if isinstance(self.run, New):
             number = states.next_number(self.project, self.fixture.name)
             self.context = self._now(self.run.started, number)
+            files.make_folder(self.folder)
             self._keep()
             return
         kept = self.run.context
@@ -242,6 +243,7 @@ class Session:
                     watch(step, sample, self.done)
                     if time.monotonic() > looked + LOOK_S:
                         looked = time.monotonic()
+                        writer.insist_in_place()
                         self._note("another fixturegen run")
         finally:
             os.sched_setaffinity(0, allowed)  # the next fixture chooses among all of them again
@@ -265,6 +267,7 @@ class Session:
         self.context = replace(self.context, disturbances=tuple(known))
 
     def _finish(self, writer: record.Writer, execution: Execution) -> Measured:
+        writer.insist_in_place()
         self._note()
         used, attached = profiling.finished(self.fixture, self.folder)
         told = replace(

@@ -424,7 +424,9 @@ def settle(project: Project, run: Measured, text: str) -> Placed:
     killed between the two.
     """
     fixture = run.context.fixture
-    files.write(run.stored.folder / REPORT, text)
+    if not files.is_file(run.stored.folder / record.PACKED):
+        raise record.gone(run.stored.folder)
+    files.write(run.stored.folder / REPORT, text, make=False)
     folder = store(project, run)
     path = text_path(project, fixture)
     before = files.is_file(path)
@@ -451,6 +453,8 @@ def store(project: Project, run: Measured) -> Path:
         raise errors.UsageError(f"{target} exists already; runs are never overwritten")
     else:
         files.move_folder(source, target)
+    if not files.is_file(target / record.PACKED) or record.read_context(project, target) != context:
+        raise record.gone(source)
     return target
 
 

@@ -14,6 +14,10 @@ import laid
 import pytest
 from test_run_disk import in_namespace
 
+from fixturegen import errors
+from fixturegen.fixture.project import Project
+from fixturegen.runs.execute import launcher_binary
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc"),
@@ -280,6 +284,62 @@ def test_a_disk_that_fills_up_during_a_build_is_said(
     assert "code 74" in done.out, done.said
     assert "No space left on device" in done.out and "free some space" in done.out
     assert f"build count-{language}-default in {tmp_path / 'disk'}" in done.out
+
+
+# Each write to what is linked is refused as by a kernel that counts what a user has.
+OVER_QUOTA = """\
+for word; do
+    if [ "$before" = -o ]; then
+        exec strace -f -qq -o /dev/null -P "$PWD/$word" -P "$word" \\
+            -e inject=write,pwrite64:error=EDQUOT {0} "$@"
+    fi
+    before=$word
+done
+exec {0} "$@"
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_disk_quota_that_is_used_up_during_a_build_is_said(tmp_path: Path, compiler: str) -> None:
+    real = shutil.which(compiler)
+    if real is None or shutil.which("strace") is None:
+        pytest.skip(f"needs {compiler} and strace")
+    root = lay(tmp_path / "project", "c")
+    extra = script(tmp_path / f"bin/{compiler}", OVER_QUOTA.format(real))
+    done = laid.run(root, "build", extra={**extra, "CC": compiler})
+    assert done.code == 74, done.said
+    assert "Disk quota exceeded" in done.err and "your disk quota is used up" in done.err
+    assert "the C build failed" not in done.err
+    assert made(root) == 1
+
+
+def test_a_disk_quota_that_is_used_up_when_the_launcher_is_compiled_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = "echo '/usr/bin/ld: final link failed: Disk quota exceeded' >&2; exit 1"
+    script(tmp_path / "bin/gcc", says)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(errors.FileError, match="Disk quota exceeded") as caught:
+        launcher_binary(Project(tmp_path))
+    assert "your disk quota is used up" in caught.value.hint
+
+
+@pytest.mark.parametrize("changed", ["value.h", "c/p01/count.c"])
+def test_what_changes_while_it_is_compiled_is_not_up_to_date(tmp_path: Path, changed: str) -> None:
+    root, real = tmp_path / "project", shutil.which("gcc")
+    flags = build_with('cflags = ["-I", "../.."]')
+    lay(root, "c", '#include "value.h"\n' + PRINTS.format("VALUE"), flags)
+    laid.put(root, {"value.h": "#define VALUE 1\n"})
+    edits = f"case \" $* \" in *count.c*) echo '#define VALUE 2' > {root / changed};; esac"
+    extra = script(tmp_path / "bin/gcc", f'{real} "$@" || exit\n{edits}')
+    done = laid.run(root, "build", extra=extra)
+    assert done.code != 0 and f"{changed} was changed while it was compiled" in done.err, done.said
+    assert "run the same command again" in done.err
+    state = root / "build/p01/state.json"
+    assert not state.exists() or "count-c-default" not in json.loads(state.read_text())
+    assert made(root) == 1
+    assert said(root) == f"value {2 if changed == 'value.h' else 1}\n"
+    assert made(root) == 0
 
 
 LIMITED = "ulimit -f 300; exec {} -m fixturegen build"

@@ -168,6 +168,16 @@ def test_no_tool_at_all_is_told_with_what_to_install(tmp_path: Path) -> None:
     assert "-> apt install linux-perf" in text
 
 
+def test_clang_alone_compiles_the_launcher_and_is_told_so(tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    fake_tool(folder, "clang", 'echo "Debian clang version 14.0.6"')
+    fake_tool(folder, "go", 'echo "go version go1.19.8 linux/amd64"')
+    text = " ".join(doctor(folder).stdout.decode().split())
+    assert "This machine can make: Go fixtures." in text
+    assert "no C program can be built without CC=clang" in text
+    assert "any program (no C compiler)" not in text and "nor the launcher" not in text
+
+
 def test_tools_that_fail_hang_on_input_or_print_nonsense(tmp_path: Path) -> None:
     folder = tmp_path / "bin"
     fake_tool(folder, "gcc", 'echo "gcc (Debian 12.2.0-14) 12.2.0"')

@@ -319,15 +319,27 @@ def test_run_that_was_killed_on_its_way_among_the_fixtures_arrives(
     assert "run        now," in project.text.read_text()
 
 
-def test_folder_that_is_removed_under_a_run_is_no_half_fixture(tiny: Callable[..., Tiny]) -> None:
+@pytest.mark.parametrize("removed", [False, True])
+def test_folder_that_goes_away_under_a_run_is_no_half_fixture(
+    tiny: Callable[..., Tiny], removed: bool
+) -> None:
     project = tiny(rounds=60, modes={"calm": ["slow", "7"], "other": ["slow", "8"]})
     project.plant_older()
     with ended_at_last(project.start("run")) as process:
         assert wait_until(lambda: project.measured() > 3)
-        shutil.rmtree(project.root / "build" / "runs")
+        runs = project.root / "build" / "runs"
+        if removed:
+            shutil.rmtree(runs)
+        else:
+            runs.rename(runs.with_name("elsewhere"))
         done = finish(process)
     assert done.code == 74, done.said
-    assert "was removed while the run wrote to it" in done.err and "are kept" not in done.err
+    assert "was moved or removed while the run wrote to it" in done.err
+    assert "are kept" not in done.err and "stored" not in done.said
+    if not removed:
+        runs.with_name("elsewhere").rename(runs)
+        assert project("run", "--resume").code == 0  # as it said
+        return
     assert project.text.read_text() == OLDER and project.finished() == []
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import laid
 import pytest
 from tiny import COMMAND, OLDER, Tiny, ended_at_last, environment, finish, shape, wait_until
 
@@ -136,6 +139,46 @@ def kill_at(project: Tiny, call: str, when: int, label: str) -> int:
         timeout=60,
     )
     return done.returncode
+
+
+def interrupted_after(seconds: float, project: Tiny, *words: str) -> laid.Done | None:
+    """Run within this process, with Ctrl-C after so many seconds; None if it came outside."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return laid.call(project.root, *words)
+    except KeyboardInterrupt:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_ctrl_c_at_many_moments_tells_what_is_there(tiny: Callable[..., Tiny]) -> None:
+    project = tiny(rounds=250)
+    assert laid.call(project.root, "run", "--label", "whole").code == 0  # what it imports is there
+    began = time.monotonic()
+    assert laid.call(project.root, "run", "--label", "once").code == 0
+    took = time.monotonic() - began
+    moments, told = random.Random(7), 0
+    for number in range(8):
+        if project.under_way():
+            shutil.rmtree(project.root / "build" / "runs")
+        words = ("run", "--label", f"now-{number}")
+        done = interrupted_after(moments.uniform(0.1, 1.0) * took, project, *words)
+        if done is None or done.code == 0:
+            continue
+        assert done.code == 130, done.said
+        kept = re.search(r"interrupted; ([0-9]+) of 500 samples are kept", done.err)
+        if kept:
+            assert int(kept[1]) == project.measured(), done.said
+            told += 1
+    assert told > 2, "no such moment"
+    project.assert_nothing_runs()
 
 
 def test_killed_while_building_it_leaves_nothing_and_starts_again(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import laid
 import pytest
+from test_run_disk import obey_permissions
 
 from fixturegen.build.reading import kind
 from fixturegen.fixture.project import Project
@@ -82,6 +86,42 @@ def test_a_version_that_cannot_be_told_is_said_to_be_unknown(tmp_path: Path) -> 
     assert done.code == 0, done.said
     text = (tmp_path / "fixtures/p01.txt").read_text()
     assert "shim, version unknown (--version: exit code 1)" in text
+
+
+def test_a_program_that_may_be_started_and_not_read_is_refused(tmp_path: Path) -> None:
+    """Nobody could tell what was measured. Root obeys permissions here as anyone does."""
+    extra = lay(tmp_path, '#!/bin/sh\n[ "$1" != --version ]\n')
+    shutil.copy(shutil.which("true") or "", tmp_path / "bin/shim")
+    (tmp_path / "bin/shim").chmod(0o111)
+    command = [sys.executable, "-m", "fixturegen", "run", "--label", "now"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=laid.environment(extra),
+        capture_output=True,
+        text=True,
+        preexec_fn=obey_permissions,
+    )
+    assert done.returncode == 0, done.stderr  # env, which is there, is measured
+    reason = "bin/shim cannot be read, so no text could tell what it is"
+    assert f"1 case not measured: {reason}" in done.stderr
+    context = states.stored(Project(tmp_path), "p01", "now").context
+    assert [*context.unmeasured] == ["shim.system.plain"]
+    assert reason in " ".join((tmp_path / "fixtures/p01.txt").read_text().split())
+
+
+@pytest.mark.parametrize("path", ["bin:{0}", ".::{0}"])
+def test_a_relative_folder_of_path_is_no_place_to_look(tmp_path: Path, path: str) -> None:
+    """What is measured then would depend on where the command is typed."""
+    extra = lay(tmp_path, "#!/bin/sh\n")
+    extra["PATH"] = path.format(os.environ["PATH"])
+    shutil.copy(tmp_path / "bin/shim", tmp_path / "shim")
+    done = laid.run(tmp_path, "run", "--label", "now", extra=extra)
+    assert done.code == 0, done.said
+    assert "1 case not measured: " in done.err and "shim is not on PATH" in done.err, done.said
+    context = states.stored(Project(tmp_path), "p01", "now").context
+    assert [*context.unmeasured] == ["shim.system.plain"]
+    assert [*context.binaries] == ["echo.system"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,11 @@ import knobs
 from knobs import ASLR, JOURNAL, NO_TURBO, SMT, governor, held, value
 from trees import CPU, lay, policy
 
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+# It may read what root's Python reads from, and write nothing of root's.
+NOBODY = [
+    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
+]
 
 
 def tune(*words: str, root: Path | None = None) -> Result:

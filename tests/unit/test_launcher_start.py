@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fixturegen.errors import ToolMissingError
-from fixturegen.launcher import Start, build_launcher, compiling, environment, padded_environments
+from fixturegen.errors import FileError, ToolMissingError
+from fixturegen.launcher import (
+    Launcher,
+    Start,
+    build_launcher,
+    compiling,
+    environment,
+    padded_environments,
+)
 
 
 def start(program: str, *args: str, **env: str) -> Start:
@@ -65,32 +73,67 @@ def test_no_compiler_is_a_missing_tool(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "build").exists()
 
 
-def test_a_compiler_that_fails_is_quoted_and_leaves_nothing(
+def put_tools(folder: Path, tools: dict[str, str]) -> Path:
+    """Return a folder for PATH with these commands, each a script of sh."""
+    folder.mkdir()
+    for name, script in tools.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def test_compilers_that_fail_are_quoted_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("gcc", "musl-gcc"):
-        (tools / name).write_text("#!/bin/sh\necho 'no stdio.h' >&2\nexit 1\n")
-        (tools / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tools))
-    with pytest.raises(ToolMissingError, match=r"gcc ended with 1\n  no stdio.h"):
+    fails = {
+        name: f"echo 'no {name}.h' >&2; exit {code}"
+        for code, name in enumerate(("gcc", "clang"), 3)
+    }
+    monkeypatch.setenv("PATH", str(put_tools(tmp_path / "tools", fails)))
+    with pytest.raises(ToolMissingError) as caught:
         build_launcher(tmp_path / "build")
+    said = str(caught.value)
+    assert "gcc ended with 3; clang ended with 4\n  no gcc.h\n  no clang.h" in said
+    assert "install a C compiler" not in said  # two are
     assert list((tmp_path / "build").iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["clang", "cc", "gcc", "musl-gcc"])
+def test_any_compiler_alone_will_do_and_reads_no_file_of_the_package(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under sudo it is an ordinary user's process, who may be unable to read a checkout."""
+    real = next(filter(None, map(shutil.which, (name, "cc", "gcc", "clang"))), None)
+    if real is None:
+        pytest.skip("needs a C compiler")
+    words = f'case " $* " in *launcher*.[ch]*) exit 9;; esac; PATH={os.environ["PATH"]}'
+    tools = put_tools(tmp_path / "tools", {name: f'{words}; exec {real} "$@"'})
+    monkeypatch.setenv("PATH", str(tools))
+    binary = build_launcher(tmp_path / "build")
+    with Launcher(binary, tmp_path) as launcher:
+        assert launcher.hello.linked in (name, f"{name} -static")
+    assert build_launcher(tmp_path / "build") == binary
+
+
+def test_a_package_that_cannot_be_read_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = shutil.copytree(Path(compiling.__file__).parent, tmp_path / "launcher")
+    (copied / "launcher.h").unlink()
+    monkeypatch.setattr(compiling, "__file__", str(copied / "compiling.py"))
+    with pytest.raises(FileError, match=r"cannot read .*launcher\.h: No such file"):
+        build_launcher(tmp_path / "build")
+
+
 def test_the_digest_knows_source_command_and_compiler(tmp_path: Path) -> None:
-    compiler, source = tmp_path / "cc", tmp_path / "a.c"
+    compiler = tmp_path / "cc"
     compiler.write_text("1")
-    source.write_text("int a;")
-    first = compiling._digest([str(compiler)], [source])
-    assert compiling._digest([str(compiler)], [source]) == first
-    digests = {first, compiling._digest([str(compiler), "-O1"], [source])}
-    source.write_text("int b;")
-    digests.add(compiling._digest([str(compiler)], [source]))
-    source.write_text("int a;")
+    first = compiling._digest([str(compiler)], "int a;")
+    assert compiling._digest([str(compiler)], "int a;") == first
+    digests = {first, compiling._digest([str(compiler), "-O1"], "int a;")}
+    digests.add(compiling._digest([str(compiler)], "int b;"))
     compiler.write_text("12")
-    digests.add(compiling._digest([str(compiler)], [source]))
+    digests.add(compiling._digest([str(compiler)], "int a;"))
     assert len(digests) == 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,72 @@ def begun(project: Project, of: Fixture, run: str) -> Path:
     writer.abandon()
     record.write_context(folder, context(of, run, lacking=None))
     return folder
+
+
+def move(folder: Path) -> None:
+    folder.rename(folder.with_name("elsewhere"))
+
+
+def copy(folder: Path) -> None:
+    """Put an equal folder in its place, to which nobody writes."""
+    move(folder)
+    shutil.copytree(folder.with_name("elsewhere"), folder)
+
+
+@pytest.mark.parametrize("deed", [move, copy, shutil.rmtree])
+@pytest.mark.parametrize("above", [False, True])
+def test_a_folder_that_goes_away_under_its_writer_is_no_run(
+    tmp_path: Path, deed: Callable[[Path], object], above: bool
+) -> None:
+    project, of = lay(tmp_path), fixture()
+    folder = states.unfinished_folder(project, of.name) / "now"
+    writer = record.Writer(folder)
+    writer.add(samples()[0])
+    record.write_context(folder, context(of, "now", lacking=None))
+    writer.insist_in_place()
+    deed(folder.parent if above else folder)
+    for act in (writer.insist_in_place, lambda: writer.finish(context(of, "now"))):
+        with pytest.raises(errors.FileError, match="was moved or removed while the run wrote"):
+            act()
+    writer.abandon()
+    if deed is not copy:
+        with pytest.raises(errors.FileError, match="cannot write"):
+            record.write_context(folder, context(of, "now", lacking=None))
+        assert record.kept(folder) is None and not folder.exists()
+
+
+@pytest.mark.parametrize("deed", [move, shutil.rmtree])
+def test_a_folder_that_goes_away_before_its_text_is_no_run(
+    tmp_path: Path, deed: Callable[[Path], object]
+) -> None:
+    project, of = lay(tmp_path), fixture()
+    run = measured(project, of, "run")
+    deed(run.stored.folder)
+    with pytest.raises(errors.FileError, match="was moved or removed"):
+        states.settle(project, run, "text\n")
+    assert text_of(project, of) is None and states.finished_runs(project, of.name) == []
+    assert not run.stored.folder.exists()
+
+
+def test_a_folder_of_which_something_is_missing_is_not_stored(tmp_path: Path) -> None:
+    project, of = lay(tmp_path), fixture()
+    run = measured(project, of, "run")
+    (run.stored.folder / record.PACKED).unlink()
+    with pytest.raises(errors.FileError, match="was moved or removed"):
+        states.store(project, run)
+    assert text_of(project, of) is None
+
+
+def test_what_is_kept_is_counted_where_it_lies(tmp_path: Path) -> None:
+    project, of = lay(tmp_path), fixture()
+    folder = begun(project, of, "a")
+    assert record.kept(folder) == 2
+    with (folder / record.SAMPLES).open("ab") as lines:
+        lines.write(b'{"torn')
+    assert record.kept(folder) == len(record.take_up(folder)) == 2
+    (folder / record.SAMPLES).unlink()
+    assert record.kept(folder) == 0
+    assert record.kept(measured(project, of, "b").stored.folder) == len(samples())
 
 
 def measured(project: Project, of: Fixture, run: str, **changes: object) -> states.Measured:
@@ -73,7 +140,7 @@ def test_what_is_resumed_has_samples_to_come_or_only_its_text(tmp_path: Path) ->
     found = states.resume(project, of, None)
     assert isinstance(found, states.Interrupted)
     assert (found.name, found.context.samples) == ("a", None)
-    assert record.under_way(folder) == 2
+    assert record.kept(folder) == 2
     measured(project, of, "b", number=2)
     last = states.resume(project, of, None)
     assert isinstance(last, states.Measured) and last.context.run == "b"
@@ -124,8 +191,10 @@ def test_whoever_is_killed_between_two_moves_finds_the_run_again(tmp_path: Path)
 
 def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     project, of = lay(tmp_path), fixture()
-    run = measured(project, of, "run")
     other = store(project, of, "run", number=9).folder
+    other.rename(tmp_path / "other")  # `measured` makes its run there, and moves it
+    run = measured(project, of, "run")
+    (tmp_path / "other").rename(other)
     before = (other / record.CONTEXT).read_bytes()
     with pytest.raises(errors.UsageError, match="never overwritten"):
         states.settle(project, run, "text\n")

@@ -72,15 +72,16 @@ static void bomb(int most, int scatter)
     for (;;) pause();
 }
 
-/* Open our stdout anew, as a shell does for `> /dev/stdout`, and write there. */
-static int reopen(const char *how)
+/* Open our stdout or stderr anew, as a shell does for `> /dev/stdout`, write there, and then again
+   where we did before. */
+static int reopen(const char *how, int stream)
 {
     int mode = strcmp(how, "truncate") == 0 ? O_TRUNC : strcmp(how, "append") == 0 ? O_APPEND : 0;
-    dprintf(1, "before\n");
-    if (strcmp(how, "only") == 0 && lseek(1, 0, SEEK_SET) < 0) return 111;
-    int fd = open("/proc/self/fd/1", O_WRONLY | mode);
-    if (fd < 0 || close(1) < 0 || dup2(fd, 1) < 0) dprintf(2, "open: %s\n", strerror(errno));
-    if (write(1, "after, and longer\n", 18) < 0) dprintf(2, "write: %s\n", strerror(errno));
+    dprintf(stream, "before\n");
+    int fd = open(stream == 1 ? "/dev/stdout" : "/dev/stderr", O_WRONLY | mode);
+    if (fd < 0) dprintf(2, "open: %s\n", strerror(errno));
+    if (fd >= 0 && dprintf(fd, "anew\n") < 0) dprintf(2, "write: %s\n", strerror(errno));
+    dprintf(stream, "after\n");
     return 0;
 }
 
@@ -98,8 +99,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "dead") == 0) return leave_dead();
     if (strcmp(what, "bomb") == 0) bomb(atoi(argument), 0);
     if (strcmp(what, "scattered-bomb") == 0) bomb(atoi(argument), 1);
-    if (strcmp(what, "reopen") == 0) return reopen(argument);
-    if (strcmp(what, "set-append") == 0) return fcntl(1, F_SETFL, O_APPEND) < 0;
+    if (strcmp(what, "reopen") == 0) return reopen(argument, argc > 3 ? atoi(argv[3]) : 1);
+    if (strcmp(what, "set-flags") == 0)
+        return fcntl(1, F_SETFL, 0) < 0 || fcntl(2, F_SETFL, O_NONBLOCK) < 0;
     if (strcmp(what, "seek") == 0) return lseek(1, 1L << 40, SEEK_SET) < 0;
     return 100;
 }

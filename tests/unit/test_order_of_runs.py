@@ -58,10 +58,3 @@ def test_a_damaged_run_is_the_oldest_and_counts_nothing(tmp_path: Path) -> None:
     damaged.write_text("{")
     assert states.finished_runs(project, of.name) == ["b", "a"]
     assert states.next_number(project, of.name) == 6
-
-
-def test_what_is_kept_is_what_is_in_the_file(tmp_path: Path) -> None:
-    """Not what was counted: an interruption may come between the writing and the counting."""
-    assert record.under_way(tmp_path) is None
-    (tmp_path / record.SAMPLES).write_bytes(b"{}\n{}\n{torn")
-    assert record.under_way(tmp_path) == 2

@@ -88,6 +88,7 @@ def test_a_folder_of_which_something_is_missing_is_not_stored(tmp_path: Path) ->
 
 
 def test_what_is_kept_is_counted_where_it_lies(tmp_path: Path) -> None:
+    """Not what was counted: an interruption may come between the writing and the counting."""
     project, of = lay(tmp_path), fixture()
     folder = begun(project, of, "a")
     assert record.kept(folder) == 2

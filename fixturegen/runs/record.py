@@ -124,12 +124,12 @@ def gone(folder: Path) -> errors.FileError:
     )
 
 
-def write_context(folder: Path, told: Context) -> None:
-    """Write the context of a run under way, into its folder, which is there.
+def write_context(folder: Path, told: Context, *, new: bool = False) -> None:
+    """Write the context of a run under way, into its folder, which only a new one makes.
 
     As its samples, it is not synced before the end.
     """
-    files.write(folder / CONTEXT, context.encode(told), synced=False, make=False)
+    files.write(folder / CONTEXT, context.encode(told), synced=False, make=new)
 
 
 def read_context(project: Project, folder: Path) -> Context:

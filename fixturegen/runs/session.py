@@ -129,8 +129,7 @@ class Session:
         if isinstance(self.run, New):
             number = states.next_number(self.project, self.fixture.name)
             self.context = self._now(self.run.started, number)
-            files.make_folder(self.folder)
-            self._keep()
+            record.write_context(self.folder, self.context, new=True)
             return
         kept = self.run.context
         now = self._now(kept.started, kept.number)

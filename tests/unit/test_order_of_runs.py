@@ -24,8 +24,7 @@ def test_the_run_that_was_interrupted_last_is_the_last(tmp_path: Path) -> None:
     for number, (name, year) in enumerate((("z", 2030), ("m", 2020), ("a", 2010)), 1):
         assert states.next_number(project, of.name) == number
         told = context(of, name, number=number, started=f"{year}-01-01T00:00:00Z", lacking=None)
-        (home / name).mkdir(parents=True)
-        record.write_context(home / name, told)
+        record.write_context(home / name, told, new=True)
     assert states.interrupted(project, of.name) == ["z", "m", "a"]
     # A run whose text is due takes its place among them by its number, not before or after all.
     textless = store(project, of, "t", number=2, started="2040-01-01T00:00:00Z")

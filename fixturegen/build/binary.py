@@ -41,10 +41,16 @@ class Elf(Struct, frozen=True, rename={"elf_class": "class"}):
 
 
 class Kernel(Struct, frozen=True):
-    """What the compiler made of the measured function; without a name there is none."""
+    """What the compiler made of the measured function; without a name there is none.
+
+    instructions: of the whole function; loop: of the innermost loop that does the work, 0 if it has
+    none or it was not recorded; vector: whether that loop, or else the function, uses registers of
+    several elements.
+    """
 
     name: Text = ""
     instructions: Whole = 0
+    loop: Whole = 0
     vector: bool = False
 
 

@@ -11,9 +11,9 @@ from fixturegen import machine, report
 from fixturegen.check.findings import Checked, check_runs
 from fixturegen.fixture.project import Project
 from fixturegen.machine.values import FolioSize
-from fixturegen.model import Sample
+from fixturegen.model import Fixture, Sample
 from fixturegen.report import text_path
-from fixturegen.runs import states
+from fixturegen.runs import record, states
 from fixturegen.runs.summary import KEPT, Summary, summarise
 from tests.recorded import TOML, fixture, lay, sample, samples, store
 
@@ -168,6 +168,50 @@ def test_the_text_says_what_fewer_faults_than_pages_are_made_of() -> None:
     assert "A page fault may map 64 KiB at once here" in text
     assert "C    128 pages of the output in 23 faults: 7 x 64 KiB and 16 single pages.\n" in text
     assert "Rust 128 pages of the output in 8 faults: 8 x 64 KiB.\n" in text
+
+
+# --------------------------------------------------- what p04-first-run says beside the article
+
+
+def p04() -> tuple[Project, Fixture, record.Stored, Summary]:
+    project = Project(Path(__file__).parents[2])
+    of = project.load("p04-first-run")
+    stored = states.stored(project, of.name, "reference")
+    return project, of, stored, summarise(of, stored)
+
+
+def test_a_count_that_is_not_the_article_s_is_called_unexplained() -> None:
+    project, of, stored, summary = p04()
+
+    def text(**faults: int) -> str:
+        for mode, count in faults.items():
+            values = summary.cases[f"first_run.rust.unprimed_{mode}"].values
+            values["faults"] = [count] * len(values["faults"])
+        return " ".join(report.render_report(project, of, stored, summary).split())
+
+    article = {"prefault": 2, "prefault_evict": 2, "prefault_sleep": 1}
+    spins = {"prefault_spin": 0, "prefault_spin_touch": 0}
+    assert "Not explained here" not in text(**article, **spins)
+    assert (
+        "Not explained here: no Rust process has the article's number in unprimed,prefault,spin "
+        "(1 against 0). " in text(prefault_spin=1)
+    )
+    values = summary.cases["first_run.rust.unprimed_prefault_spin"].values["faults"]
+    values[0] = 0
+    assert "Not explained here" not in text()  # one process has it
+
+
+def test_what_is_counted_is_called_a_loop_only_if_there_is_one() -> None:
+    project, of, stored, summary = p04()
+    plain = report.render_report(project, of, stored, summary)
+    name = "first_run.c" if "first_run.c" in stored.context.binaries else "first_run.c.default"
+    binary = stored.context.binaries[name]
+    assert f"C    the loop is {binary.kernel.loop} instructions, scalar" in plain
+    flat = replace(binary, kernel=replace(binary.kernel, loop=0, instructions=11))
+    context = replace(stored.context, binaries={**stored.context.binaries, name: flat})
+    other = record.Stored(stored.folder, context, stored.shown)
+    text = report.render_report(project, of, other, summary)
+    assert "C    the function is 11 instructions, scalar" in text
 
 
 # -------------------------------------------------------- statistics do not rest on what is kept

@@ -13,7 +13,7 @@ from fixturegen import files
 from fixturegen.languages import LANGUAGES, Plan
 from fixturegen.model import Build, Fixture, Program
 
-RECORDED = 5  # another number when more is recorded of a binary: then all are made again
+RECORDED = 6  # another number when more is recorded of a binary: then all are made again
 
 
 class Job(Struct, frozen=True):

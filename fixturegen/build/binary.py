@@ -50,8 +50,8 @@ class Kernel(Struct, frozen=True):
 
     name: Text = ""
     instructions: Whole = 0
-    loop: Whole = 0
     vector: bool = False
+    loop: Whole = 0
 
 
 class OnPath(Struct, frozen=True):

@@ -46,7 +46,7 @@ def examine(binary: Path, function: str, symbol: str, shown: str) -> Kernel:
             "launder its inputs, so that the work which is timed is the work in the source",
         )
     loop = working_loop(code)
-    return Kernel(function, len(body), len(loop), any(map(_VECTOR.search, loop or body)))
+    return Kernel(function, len(body), any(map(_VECTOR.search, loop or body)), len(loop))
 
 
 def working_loop(code: Sequence[tuple[int, str]]) -> list[str]:

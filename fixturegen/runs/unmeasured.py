@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from fixturegen.privileges import SUDO
 
 if TYPE_CHECKING:
     from fixturegen.tune import Guard
+    from fixturegen.tune.values import KnobState
 
 
 class Place(Struct, frozen=True):
@@ -39,6 +40,7 @@ class Place(Struct, frozen=True):
     held: bool = False
     caches_refusal: str = ""
     refused: Callable[[], Mapping[str, str]] = dict
+    already: Callable[[], Collection[str]] = tuple
 
 
 def here(
@@ -51,11 +53,18 @@ def here(
 ) -> Place:
     """Return the place of this process; knobs are those below `root`."""
 
-    def refused() -> dict[str, str]:
+    @cache
+    def known() -> Sequence[KnobState]:
         from fixturegen.tune import states
 
-        reasons = {each.knob: each.reason for each in states(root) if each.verdict == "no"}
+        return states(root)
+
+    def refused() -> dict[str, str]:
+        reasons = {each.knob: each.reason for each in known() if each.verdict == "no"}
         return reasons | (guard.refused if guard else {})
+
+    def already() -> list[str]:
+        return [each.knob for each in known() if each.verdict == "set"]
 
     return Place(
         allowed,
@@ -66,6 +75,7 @@ def here(
         guard is not None,
         guard.caches_refusal if guard else "",
         refused=cache(refused),
+        already=already,
     )
 
 
@@ -128,10 +138,11 @@ def _permission(mode: Mode, place: Place) -> str:
         for reason in reasons
     ]
     if not {*mode.tune} <= {*knobs}:
-        return (
-            f"the machine is changed only when asked, by root: {command}"
-            + f" (and cannot be here: {'; '.join(refused)})" * bool(refused)
-        )
+        so = [knob for knob in mode.tune if knob in place.already()]
+        notes = [f"and cannot be here: {'; '.join(refused)}"] * bool(refused)
+        notes += [f"{', '.join(so)}: so already"] * bool(so)
+        told = f" ({'; '.join(notes)})" if notes else ""
+        return f"the machine is changed only when asked, by root: {command}{told}"
     if not place.held:
         return f"needs root: {command}"
     if mode.allow == DropCaches.name and place.caches_refusal:

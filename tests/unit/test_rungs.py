@@ -178,6 +178,15 @@ def test_reasons_of_knobs_that_are_not_there() -> None:
     assert found == f"cannot be turned here: {why}"
 
 
+def test_a_knob_that_is_so_already_is_said_to_be() -> None:
+    mode = 'tune = ["governor", "nmi_watchdog"]'
+    found = reason(mode, already=lambda: ["nmi_watchdog", "thp"])
+    assert found.endswith("--allow tune:governor,nmi_watchdog (nmi_watchdog: so already)")
+    refused = {"governor": "no cpufreq"}
+    found = reason(mode, already=lambda: ["nmi_watchdog"], refused=lambda: refused)
+    assert found.endswith("(and cannot be here: governor: no cpufreq; nmi_watchdog: so already)")
+
+
 def test_the_page_cache_of_a_container() -> None:
     mode = 'prepare = ["drop-caches"]\nallow = "drop-caches"'
     found = reason(mode, allowed=("drop-caches",), held=True, caches_refusal="read-only")

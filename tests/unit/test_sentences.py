@@ -128,6 +128,7 @@ def test_late_runs_have_a_cause_only_if_messages_take_longer_than_their_spacing(
     text = run.text()
     assert said in text and unsaid not in text
     assert "have other causes" not in text
+    assert "runs were led by a message" not in text  # only the first of them are printed
 
 
 def test_a_few_disturbed_writes_are_told_from_many_slow_ones() -> None:
